@@ -1,0 +1,1 @@
+//! The HLO IR.
