@@ -1,0 +1,202 @@
+//! Literals: values of any shape on the host.
+//!
+//! An array literal is dense and row-major whatever layout its shape names, with one element per
+//! [`ElementType::byte_width`] bytes (sub-byte types take a byte each). Layouts and packing are
+//! applied where values cross a border, never in here. Clones share storage until one is changed.
+
+mod bytes;
+
+pub use bytes::Bytes;
+
+use rxla_base::{Error, Result};
+
+use crate::native::NativeType;
+use crate::{ArrayShape, Dims, ElementType, Shape};
+
+/// A value.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Literal {
+    Array(ArrayLiteral),
+    Tuple(Vec<Literal>),
+    Token,
+}
+
+/// An array value. Equality is of shape (layout aside) and bits.
+#[derive(Clone, Debug)]
+pub struct ArrayLiteral {
+    shape: ArrayShape,
+    bytes: Bytes,
+}
+
+impl PartialEq for ArrayLiteral {
+    fn eq(&self, other: &ArrayLiteral) -> bool {
+        self.shape.compatible(&other.shape) && self.bytes() == other.bytes()
+    }
+}
+
+impl ArrayLiteral {
+    /// All zero bits. Fails if the size overflows or memory runs out.
+    pub fn zeros(shape: &ArrayShape) -> Result<ArrayLiteral> {
+        let size = shape.byte_size().ok_or_else(|| {
+            Error::resource_exhausted(format!("`{shape}` has no size that memory could hold"))
+        })?;
+        Ok(ArrayLiteral { shape: shape.clone(), bytes: Bytes::zeroed(size)? })
+    }
+
+    /// A literal over existing bytes: row-major, one element per byte width. Fails if the length
+    /// does not fit the shape.
+    pub fn from_bytes(shape: &ArrayShape, bytes: Bytes) -> Result<ArrayLiteral> {
+        if shape.byte_size() != Some(bytes.len()) {
+            return Err(Error::invalid_argument(format!(
+                "{} bytes given for `{shape}`, which takes {}",
+                bytes.len(),
+                shape.byte_size().map_or("too many".to_owned(), |size| size.to_string()),
+            )));
+        }
+        let align = crate::with_native!(shape.element_type, T => align_of::<T>());
+        let bytes = bytes.aligned(align)?;
+        Ok(ArrayLiteral { shape: shape.clone(), bytes })
+    }
+
+    /// A row-major array of `values`. Panics if their number is not the product of `dims`.
+    pub fn from_values<T: NativeType>(
+        dims: impl IntoIterator<Item = i64>,
+        values: &[T],
+    ) -> ArrayLiteral {
+        let shape = ArrayShape::new(T::TYPE, dims);
+        assert_eq!(shape.element_count(), Some(values.len()), "number of values for {shape}");
+        let mut literal = ArrayLiteral::zeros(&shape).expect("values exist, so do their bytes");
+        literal.values_mut::<T>().copy_from_slice(values);
+        literal
+    }
+
+    pub fn scalar<T: NativeType>(value: T) -> ArrayLiteral {
+        ArrayLiteral::from_values([], &[value])
+    }
+
+    pub fn shape(&self) -> &ArrayShape {
+        &self.shape
+    }
+
+    pub fn element_type(&self) -> ElementType {
+        self.shape.element_type
+    }
+
+    pub fn dims(&self) -> &Dims {
+        &self.shape.dims
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.bytes.len() / self.shape.element_type.byte_width()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.as_slice()
+    }
+
+    /// The storage, to share it without a copy.
+    pub fn shared_bytes(&self) -> Bytes {
+        self.bytes.clone()
+    }
+
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        self.bytes.make_mut()
+    }
+
+    /// The elements in row-major order. Panics if `T` is not the element type.
+    pub fn values<T: NativeType>(&self) -> &[T] {
+        assert_eq!(T::TYPE, self.shape.element_type, "element type of the literal");
+        bytemuck::cast_slice(self.bytes.as_slice())
+    }
+
+    pub fn values_mut<T: NativeType>(&mut self) -> &mut [T] {
+        assert_eq!(T::TYPE, self.shape.element_type, "element type of the literal");
+        bytemuck::cast_slice_mut(self.bytes.make_mut())
+    }
+
+    /// The same elements under other dimensions (or another layout). Fails if the element type or
+    /// the number of elements differs.
+    pub fn with_shape(mut self, shape: &ArrayShape) -> Result<ArrayLiteral> {
+        if shape.element_type != self.shape.element_type
+            || shape.element_count() != Some(self.len())
+        {
+            return Err(Error::invalid_argument(format!(
+                "`{}` cannot be seen as `{shape}`",
+                self.shape
+            )));
+        }
+        self.shape = shape.clone();
+        Ok(self)
+    }
+}
+
+impl Literal {
+    pub fn scalar<T: NativeType>(value: T) -> Literal {
+        Literal::Array(ArrayLiteral::scalar(value))
+    }
+
+    pub fn from_values<T: NativeType>(
+        dims: impl IntoIterator<Item = i64>,
+        values: &[T],
+    ) -> Literal {
+        Literal::Array(ArrayLiteral::from_values(dims, values))
+    }
+
+    /// All zero bits in every leaf. Opaque shapes have no literal.
+    pub fn zeros(shape: &Shape) -> Result<Literal> {
+        Ok(match shape {
+            Shape::Array(array) => Literal::Array(ArrayLiteral::zeros(array)?),
+            Shape::Buffer(array) => Literal::Array(ArrayLiteral::zeros(array)?),
+            Shape::Tuple(elements) => {
+                Literal::Tuple(elements.iter().map(Literal::zeros).collect::<Result<_>>()?)
+            }
+            Shape::Token => Literal::Token,
+            Shape::Opaque => {
+                return Err(Error::invalid_argument("`opaque[]` has no literal"));
+            }
+        })
+    }
+
+    pub fn shape(&self) -> Shape {
+        match self {
+            Literal::Array(array) => Shape::Array(array.shape.clone()),
+            Literal::Tuple(elements) => Shape::tuple(elements.iter().map(Literal::shape)),
+            Literal::Token => Shape::Token,
+        }
+    }
+
+    pub fn as_array(&self) -> Option<&ArrayLiteral> {
+        match self {
+            Literal::Array(array) => Some(array),
+            Literal::Tuple(_) | Literal::Token => None,
+        }
+    }
+
+    pub fn as_tuple(&self) -> Option<&[Literal]> {
+        match self {
+            Literal::Tuple(elements) => Some(elements),
+            Literal::Array(_) | Literal::Token => None,
+        }
+    }
+
+    /// The array. Panics on a tuple or token: for callers that have checked the shape.
+    pub fn array(&self) -> &ArrayLiteral {
+        self.as_array().expect("an array literal")
+    }
+
+    /// The elements in row-major order. Panics if this is no array of `T`.
+    pub fn values<T: NativeType>(&self) -> &[T] {
+        self.array().values()
+    }
+}
+
+impl From<ArrayLiteral> for Literal {
+    fn from(array: ArrayLiteral) -> Literal {
+        Literal::Array(array)
+    }
+}
