@@ -21,6 +21,13 @@ impl<T> Id<T> {
     }
 }
 
+/// The default id names nothing: no arena grows so far. It stands where a real id is yet to come.
+impl<T> Default for Id<T> {
+    fn default() -> Self {
+        Id(u32::MAX, PhantomData)
+    }
+}
+
 impl<T> Clone for Id<T> {
     fn clone(&self) -> Self {
         *self

@@ -3,10 +3,19 @@
 mod element_type;
 mod layout;
 pub mod literal;
+mod metadata;
+mod module;
 pub mod native;
+pub mod op;
 mod shape;
+mod sharding;
+pub mod text;
 
 pub use element_type::{ElementType, TypeClass};
 pub use layout::{DimLevel, DimLevelKind, Layout, SplitConfig, Tile};
 pub use literal::{ArrayLiteral, Literal};
+pub use metadata::*;
+pub use module::*;
+pub use op::{BinaryKind, Op, UnaryKind};
 pub use shape::{ArrayShape, Dims, ProgramShape, Shape};
+pub use sharding::*;
