@@ -24,7 +24,9 @@ pub struct SingleSharding {
 pub enum ShardingKind {
     Replicated,
     /// All on one device.
-    Maximal { device: i64 },
+    Maximal {
+        device: i64,
+    },
     Manual,
     Unknown,
     Unreduced,

@@ -140,6 +140,8 @@ pub struct Module {
     entry: Option<ComputationId>,
     /// How many names of each stem were given out, per kind of thing named.
     instruction_names: FxHashMap<Arc<str>, u32>,
+    /// Whether any control edge was ever made; most modules have none and need no search.
+    has_control_edges: bool,
     computation_names: FxHashMap<Arc<str>, u32>,
 }
 
@@ -192,7 +194,9 @@ impl Module {
 
     /// All live instructions, computation by computation.
     pub fn instruction_ids(&self) -> impl Iterator<Item = InstructionId> + '_ {
-        self.computation_order.iter().flat_map(|&c| self.computations[c].instructions.iter().copied())
+        self.computation_order
+            .iter()
+            .flat_map(|&c| self.computations[c].instructions.iter().copied())
     }
 
     /// An upper bound for instruction indices, to size side tables.
@@ -378,6 +382,7 @@ impl Module {
 
     /// Orders `before` before `after` although no value flows.
     pub fn add_control_edge(&mut self, before: InstructionId, after: InstructionId) {
+        self.has_control_edges = true;
         let predecessors = &mut self.instructions[after].info_mut().control_predecessors;
         if !predecessors.contains(&before) {
             predecessors.push(before);
@@ -473,6 +478,9 @@ impl Module {
     }
 
     fn control_successors(&self, parent: ComputationId, of: InstructionId) -> Vec<InstructionId> {
+        if !self.has_control_edges {
+            return Vec::new();
+        }
         self.computations[parent]
             .instructions
             .iter()
@@ -491,8 +499,7 @@ impl Module {
             }
         }
         if !self.instructions[old].control_predecessors().is_empty() {
-            let edges =
-                std::mem::take(&mut self.instructions[old].info_mut().control_predecessors);
+            let edges = std::mem::take(&mut self.instructions[old].info_mut().control_predecessors);
             for edge in edges {
                 if edge != new {
                     self.add_control_edge(edge, new);

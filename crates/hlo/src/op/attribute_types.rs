@@ -1,8 +1,6 @@
 //! The structured values of attributes.
 
-use smallvec::SmallVec;
-
-use crate::{Dims, Sharding};
+use crate::{AxisRef, Dims, Mesh, Sharding};
 
 /// One dimension of a convolution's or reduction's window, as `window={…}` says it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -36,7 +34,7 @@ impl WindowDimension {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Window {
-    pub dimensions: SmallVec<[WindowDimension; 4]>,
+    pub dimensions: Vec<WindowDimension>,
 }
 
 /// `low_high[_interior]` of one dimension of `pad`.
@@ -77,7 +75,13 @@ pub enum ReplicaGroups {
     /// `[groups,size]<=[dims]T(permutation)`.
     Iota { dims: Dims, reshape: Dims, transpose: Dims },
     /// `@mesh{'x'}`: the groups span the named axes of a mesh.
-    MeshAxes { mesh: crate::Mesh, axes: Vec<crate::AxisRef> },
+    MeshAxes(Box<MeshAxesGroups>),
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct MeshAxesGroups {
+    pub mesh: Mesh,
+    pub axes: Vec<AxisRef>,
 }
 
 impl Default for ReplicaGroups {

@@ -25,7 +25,7 @@ pub enum Arity {
 }
 
 macro_rules! ops {
-    ($($(#[$doc:meta])* $variant:ident($attributes:ident) = $name:literal / $arity:expr;)+) => {
+    ($($(#[$doc:meta])* $variant:ident($attributes:ty) = $name:literal / $arity:expr;)+) => {
         /// What an instruction computes, with its attributes.
         #[derive(Clone, PartialEq, Debug)]
         pub enum Op {
@@ -140,7 +140,7 @@ ops! {
     CopyDone(CopyDone) = "copy-done" / Exactly(1);
     CustomCall(Box<CustomCall>) = "custom-call" / AtLeast(0);
     Domain(Domain) = "domain" / Exactly(1);
-    Dot(Dot) = "dot" / Exactly(2);
+    Dot(Box<Dot>) = "dot" / Exactly(2);
     DynamicReshape(DynamicReshape) = "dynamic-reshape" / AtLeast(1);
     DynamicSlice(DynamicSlice) = "dynamic-slice" / AtLeast(1);
     DynamicUpdateSlice(DynamicUpdateSlice) = "dynamic-update-slice" / AtLeast(2);
@@ -171,7 +171,7 @@ ops! {
     Rng(Rng) = "rng" / AtLeast(0);
     RngBitGenerator(RngBitGenerator) = "rng-bit-generator" / Exactly(1);
     RngGetAndUpdateState(RngGetAndUpdateState) = "rng-get-and-update-state" / Exactly(0);
-    ScaledDot(ScaledDot) = "scaled-dot" / Exactly(4);
+    ScaledDot(Box<ScaledDot>) = "scaled-dot" / Exactly(4);
     Scan(Scan) = "scan" / AtLeast(0);
     Scatter(Box<Scatter>) = "scatter" / AtLeast(3);
     Select(Select) = "select" / Exactly(3);
@@ -277,7 +277,9 @@ impl Op {
         use BinaryKind::{Add, And, Maximum, Minimum, Mulhi, Multiply, Or, Xor};
         matches!(
             self,
-            Op::Binary(Binary { kind: Add | And | Maximum | Minimum | Mulhi | Multiply | Or | Xor })
+            Op::Binary(Binary {
+                kind: Add | And | Maximum | Minimum | Mulhi | Multiply | Or | Xor
+            })
         )
     }
 
