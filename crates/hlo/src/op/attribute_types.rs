@@ -73,9 +73,18 @@ pub enum ReplicaGroups {
     /// `{{0,1},{2,3}}`; no group at all means all devices in one.
     Explicit(Vec<Vec<i64>>),
     /// `[groups,size]<=[dims]T(permutation)`.
-    Iota { dims: Dims, reshape: Dims, transpose: Dims },
+    Iota(Box<IotaGroups>),
     /// `@mesh{'x'}`: the groups span the named axes of a mesh.
     MeshAxes(Box<MeshAxesGroups>),
+}
+
+/// `dims` are number of groups and size of each; devices are an iota of that many, reshaped to
+/// `reshape`, transposed and flattened.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct IotaGroups {
+    pub dims: Dims,
+    pub reshape: Dims,
+    pub transpose: Dims,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
