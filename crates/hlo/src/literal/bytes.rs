@@ -64,6 +64,14 @@ impl Bytes {
         }
     }
 
+    /// Whether nobody else holds these bytes, so that writing needs no copy.
+    pub fn is_unique(&self) -> bool {
+        match &self.0 {
+            Storage::Owned(owned) => Arc::strong_count(owned) == 1,
+            Storage::Foreign(_) => false,
+        }
+    }
+
     /// The bytes for writing; copied first if another clone shares them or they are foreign.
     ///
     /// Panics when there is no memory for the copy.

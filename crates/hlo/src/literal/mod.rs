@@ -104,6 +104,11 @@ impl ArrayLiteral {
         self.bytes.clone()
     }
 
+    /// Whether writing to this literal needs no copy first.
+    pub fn is_unique(&self) -> bool {
+        self.bytes.is_unique()
+    }
+
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         self.bytes.make_mut()
     }
