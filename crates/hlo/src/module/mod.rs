@@ -6,6 +6,7 @@
 //! [`Module::replace_with`], which carry metadata, sharding and control edges over.
 
 mod config;
+mod copy;
 mod order;
 
 pub use config::*;
@@ -447,6 +448,11 @@ impl Module {
                 .collect(),
             result: self[computation.root()].shape.clone(),
         }
+    }
+
+    /// Whether the instruction was removed; other questions must not be asked of such a one.
+    pub fn is_removed(&self, instruction: InstructionId) -> bool {
+        self.instructions[instruction].removed
     }
 
     /// The shape of an operand.

@@ -37,6 +37,19 @@ macro_rules! named_enums {
     )+ };
 }
 
+/// What a required attribute holds until a reader has filled it, and what protos mean by 0.
+macro_rules! defaults {
+    ($($name:ident = $variant:ident),+ $(,)?) => { $(
+        impl Default for $name {
+            fn default() -> Self { $name::$variant }
+        }
+    )+ };
+}
+defaults! {
+    ComparisonDirection = Eq, FftType = Fft, FusionKind = Loop, RandomDistribution = Uniform,
+    RandomAlgorithm = Default, TransposeKind = NoTranspose,
+}
+
 named_enums! {
     /// Elementwise functions of one operand whose only attribute is `result_accuracy`. The proto
     /// says them by name; the numbers here only count them.

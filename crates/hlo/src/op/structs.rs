@@ -496,39 +496,6 @@ impl Default for Largest {
     }
 }
 
-// Defaults that stand only until the parser or the proto reader has filled a required attribute.
-impl Default for ComparisonDirection {
-    fn default() -> Self {
-        ComparisonDirection::Eq
-    }
-}
-impl Default for FftType {
-    fn default() -> Self {
-        FftType::Fft
-    }
-}
-impl Default for FusionKind {
-    fn default() -> Self {
-        FusionKind::Loop
-    }
-}
-impl Default for RandomDistribution {
-    fn default() -> Self {
-        RandomDistribution::Uniform
-    }
-}
-impl Default for RandomAlgorithm {
-    fn default() -> Self {
-        RandomAlgorithm::Default
-    }
-}
-/// Proto and text both mean this one when they say nothing.
-impl Default for TransposeKind {
-    fn default() -> Self {
-        TransposeKind::NoTranspose
-    }
-}
-
 macro_rules! plain_attributes {
     ($($t:ty),+ $(,)?) => { $(impl Attribute for $t {
         fn is_default(&self) -> bool { *self == <$t>::default() }
@@ -550,10 +517,10 @@ plain_attributes! {
 macro_rules! computation_attributes {
     ($($t:ty),+ $(,)?) => { $(impl Attribute for $t {
         fn each_computation(&self, f: &mut dyn FnMut(ComputationId)) {
-            for &computation in self { f(computation); }
+            self.iter().copied().for_each(f);
         }
         fn map_computations(&mut self, f: &mut dyn FnMut(ComputationId) -> ComputationId) {
-            for computation in self { *computation = f(*computation); }
+            self.iter_mut().for_each(|computation| *computation = f(*computation));
         }
         fn is_default(&self) -> bool { *self == <$t>::default() }
     })+ };
