@@ -10,6 +10,7 @@ pub mod op;
 mod shape;
 mod sharding;
 pub mod text;
+pub mod small_float;
 
 pub use element_type::{ElementType, TypeClass};
 pub use layout::{DimLevel, DimLevelKind, Layout, SplitConfig, Tile};

@@ -4,9 +4,19 @@
 //! [`ElementType::byte_width`] bytes (sub-byte types take a byte each). Layouts and packing are
 //! applied where values cross a border, never in here. Clones share storage until one is changed.
 
+mod bitcast;
 mod bytes;
+mod convert;
+mod element;
+mod pack;
+mod relayout;
+mod strided;
 
 pub use bytes::Bytes;
+pub use element::{Element, Wide};
+pub use pack::{canonicalize, is_canonical, pack, packed_bits, packed_byte_size, unpack};
+pub use relayout::layout_byte_size;
+pub use strided::gather;
 
 use rxla_base::{Error, Result};
 
