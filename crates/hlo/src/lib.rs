@@ -9,8 +9,8 @@ pub mod native;
 pub mod op;
 mod shape;
 mod sharding;
-pub mod text;
 pub mod small_float;
+pub mod text;
 
 pub use element_type::{ElementType, TypeClass};
 pub use layout::{DimLevel, DimLevelKind, Layout, SplitConfig, Tile};

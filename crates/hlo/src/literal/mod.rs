@@ -11,12 +11,14 @@ mod element;
 mod pack;
 mod relayout;
 mod strided;
+mod text;
 
 pub use bytes::Bytes;
 pub use element::{Element, Wide};
 pub use pack::{canonicalize, is_canonical, pack, packed_bits, packed_byte_size, unpack};
 pub use relayout::layout_byte_size;
 pub use strided::gather;
+pub use text::ElementText;
 
 use rxla_base::{Error, Result};
 
