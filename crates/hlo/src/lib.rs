@@ -1,6 +1,7 @@
 //! The HLO IR.
 
 mod element_type;
+mod infer;
 mod layout;
 pub mod literal;
 mod metadata;
@@ -13,6 +14,7 @@ pub mod small_float;
 pub mod text;
 
 pub use element_type::{ElementType, TypeClass};
+pub use infer::infer;
 pub use layout::{DimLevel, DimLevelKind, Layout, SplitConfig, Tile};
 pub use literal::{ArrayLiteral, Literal};
 pub use metadata::*;

@@ -164,6 +164,16 @@ impl Module {
         self.entry = Some(computation);
     }
 
+    /// A live computation, or `None`: for ids that come from outside or while a module is read.
+    pub fn get_computation(&self, id: ComputationId) -> Option<&Computation> {
+        self.computations.get(id).filter(|computation| !computation.removed)
+    }
+
+    /// A live instruction, or `None`: for ids that come from outside or while a module is read.
+    pub fn get_instruction(&self, id: InstructionId) -> Option<&Instruction> {
+        self.instructions.get(id).filter(|instruction| !instruction.removed)
+    }
+
     /// Live computations in text order.
     pub fn computations(&self) -> &[ComputationId] {
         &self.computation_order

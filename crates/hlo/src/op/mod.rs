@@ -6,10 +6,12 @@
 //! compiler asks for.
 
 mod attribute_types;
+mod groups;
 mod kinds;
 mod structs;
 
 pub use attribute_types::*;
+pub use groups::group_mode;
 pub use kinds::*;
 pub use structs::*;
 

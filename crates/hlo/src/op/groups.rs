@@ -1,0 +1,193 @@
+//! Who takes part in a collective: replica groups written out, whatever their spelling.
+
+use super::{CollectiveGroupMode, IotaGroups, MeshAxesGroups, ReplicaGroups};
+use crate::{AxisRef, Dims, Mesh};
+
+/// How replica groups are read: by whether the op has a channel, and by
+/// `use_global_device_ids` for ops that have the attribute (XLA's table).
+pub fn group_mode(
+    has_channel: bool,
+    use_global_device_ids: Option<bool>,
+) -> Result<CollectiveGroupMode, String> {
+    match (has_channel, use_global_device_ids) {
+        (false, None | Some(false)) => Ok(CollectiveGroupMode::CrossReplica),
+        (false, Some(true)) => Err("`use_global_device_ids` needs a `channel_id`".to_owned()),
+        (true, None) => Ok(CollectiveGroupMode::CrossPartition),
+        (true, Some(false)) => Ok(CollectiveGroupMode::CrossReplicaAndPartition),
+        (true, Some(true)) => Ok(CollectiveGroupMode::FlattenedId),
+    }
+}
+
+/// More devices than any machine has; groups beyond are refused rather than written out.
+const MAX_DEVICES: i64 = 1 << 22;
+
+fn product(dims: &Dims) -> Result<i64, String> {
+    let mut product = 1i64;
+    for &dim in dims {
+        if dim <= 0 {
+            return Err(format!("replica groups have a size of {dim}"));
+        }
+        product = product
+            .checked_mul(dim)
+            .filter(|&product| product <= MAX_DEVICES)
+            .ok_or_else(|| format!("replica groups have more than {MAX_DEVICES} members"))?;
+    }
+    Ok(product)
+}
+
+impl ReplicaGroups {
+    /// Whether no group is named, which means one group of all.
+    pub fn is_all(&self) -> bool {
+        matches!(self, ReplicaGroups::Explicit(groups) if groups.is_empty())
+    }
+
+    /// The size of the first group; `None` when no group is named.
+    pub fn group_size(&self) -> Result<Option<i64>, String> {
+        match self {
+            ReplicaGroups::Explicit(groups) => Ok(groups.first().map(|group| group.len() as i64)),
+            ReplicaGroups::Iota(iota) => {
+                product(&iota.dims)?;
+                match iota.dims[..] {
+                    [_, size] => Ok(Some(size)),
+                    _ => Err(format!("iota replica groups have {} sizes, not 2", iota.dims.len())),
+                }
+            }
+            ReplicaGroups::MeshAxes(mesh) => mesh.group_size().map(Some),
+        }
+    }
+
+    /// The groups, each with its members in order. Empty when no group is named.
+    pub fn expand(&self) -> Result<Vec<Vec<i64>>, String> {
+        match self {
+            ReplicaGroups::Explicit(groups) => Ok(groups.clone()),
+            ReplicaGroups::Iota(iota) => iota.expand(),
+            ReplicaGroups::MeshAxes(mesh) => mesh.expand(),
+        }
+    }
+}
+
+/// An iota of the product of `reshape`, reshaped, transposed and flattened.
+fn transposed_iota(reshape: &[i64], transpose: &[i64], count: i64) -> Result<Vec<i64>, String> {
+    let rank = reshape.len();
+    let order: Vec<usize> = if transpose.is_empty() {
+        (0..rank).collect()
+    } else {
+        transpose.iter().map(|&d| usize::try_from(d).unwrap_or(usize::MAX)).collect()
+    };
+    let mut sorted = order.clone();
+    sorted.sort_unstable();
+    if !sorted.into_iter().eq(0..rank) {
+        return Err("the transposition of replica groups is no permutation".to_owned());
+    }
+    let mut strides = vec![1i64; rank];
+    for d in (1..rank).rev() {
+        strides[d - 1] = strides[d] * reshape[d];
+    }
+    let mut out = Vec::with_capacity(usize::try_from(count).unwrap_or(0));
+    for flat in 0..count {
+        let (mut rest, mut device) = (flat, 0);
+        for &d in order.iter().rev() {
+            device += rest % reshape[d] * strides[d];
+            rest /= reshape[d];
+        }
+        out.push(device);
+    }
+    Ok(out)
+}
+
+fn chunks(devices: &[i64], size: i64) -> Vec<Vec<i64>> {
+    let size = usize::try_from(size).unwrap_or(1).max(1);
+    devices.chunks(size).map(<[i64]>::to_vec).collect()
+}
+
+impl IotaGroups {
+    fn expand(&self) -> Result<Vec<Vec<i64>>, String> {
+        let [_, size] = self.dims[..] else {
+            return Err(format!("iota replica groups have {} sizes, not 2", self.dims.len()));
+        };
+        let count = product(&self.dims)?;
+        let reshape =
+            if self.reshape.is_empty() { Dims::from_slice(&[count]) } else { self.reshape.clone() };
+        if product(&reshape)? != count {
+            return Err("the reshape of iota replica groups has another size".to_owned());
+        }
+        Ok(chunks(&transposed_iota(&reshape, &self.transpose, count)?, size))
+    }
+}
+
+impl MeshAxesGroups {
+    fn group_size(&self) -> Result<i64, String> {
+        let sizes = self
+            .axes
+            .iter()
+            .map(|axis| axis_size(&self.mesh, axis))
+            .collect::<Result<Dims, _>>()?;
+        product(&sizes)
+    }
+
+    /// Splits each axis at the borders of the parts that are named, brings the named parts last
+    /// in their order, and cuts.
+    fn expand(&self) -> Result<Vec<Vec<i64>>, String> {
+        let group = self.group_size()?;
+        let sizes: Dims = self.mesh.axes.iter().map(|axis| axis.size).collect();
+        let count = product(&sizes)?;
+        // Per mesh axis the parts it is cut into, each with its place in `axes` if it is named.
+        let mut parts: Vec<(i64, Option<usize>)> = Vec::new();
+        for (number, axis) in self.mesh.axes.iter().enumerate() {
+            let mut named: Vec<(i64, i64, usize)> = Vec::new();
+            for (place, reference) in self.axes.iter().enumerate() {
+                if reference.axis == number as i64 {
+                    let (pre, size) = reference.sub_axis.unwrap_or((1, axis.size));
+                    named.push((pre, size, place));
+                }
+            }
+            named.sort_unstable();
+            let mut done = 1i64;
+            for (pre, size, place) in named {
+                if pre < done || pre % done != 0 {
+                    return Err(format!("parts of mesh axis `{}` overlap", axis.name));
+                }
+                if pre > done {
+                    parts.push((pre / done, None));
+                }
+                parts.push((size, Some(place)));
+                done = pre.checked_mul(size).ok_or("a mesh axis overflows")?;
+            }
+            if done <= 0 || axis.size % done != 0 {
+                return Err(format!("parts of mesh axis `{}` do not divide it", axis.name));
+            }
+            if axis.size / done > 1 {
+                parts.push((axis.size / done, None));
+            }
+        }
+        let mut order: Vec<usize> = (0..parts.len()).collect();
+        order.sort_by_key(|&part| parts[part].1.map_or(0, |place| place + 1));
+        let reshape: Vec<i64> = parts.iter().map(|part| part.0).collect();
+        let transpose: Vec<i64> = order.iter().map(|&part| part as i64).collect();
+        let flat = transposed_iota(&reshape, &transpose, count)?;
+        let devices = mesh_devices(&self.mesh, count)?;
+        let devices: Option<Vec<i64>> =
+            flat.iter().map(|&at| devices.get(usize::try_from(at).ok()?).copied()).collect();
+        let devices = devices.ok_or("a mesh has fewer devices than places")?;
+        Ok(chunks(&devices, group))
+    }
+}
+
+fn axis_size(mesh: &Mesh, axis: &AxisRef) -> Result<i64, String> {
+    if let Some((_, size)) = axis.sub_axis {
+        return Ok(size);
+    }
+    let named = usize::try_from(axis.axis).ok().and_then(|index| mesh.axes.get(index));
+    named.map(|axis| axis.size).ok_or_else(|| format!("the mesh has no axis {}", axis.axis))
+}
+
+/// Devices in row-major mesh order.
+fn mesh_devices(mesh: &Mesh, count: i64) -> Result<Vec<i64>, String> {
+    if let Some((reshape, transpose)) = &mesh.iota {
+        if product(reshape)? != count {
+            return Err("the device order of a mesh has another size".to_owned());
+        }
+        return transposed_iota(reshape, transpose, count);
+    }
+    if mesh.device_ids.is_empty() { Ok((0..count).collect()) } else { Ok(mesh.device_ids.clone()) }
+}
