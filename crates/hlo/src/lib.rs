@@ -1,5 +1,6 @@
 //! The HLO IR.
 
+mod builder;
 mod element_type;
 mod infer;
 mod layout;

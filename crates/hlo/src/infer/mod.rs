@@ -17,6 +17,8 @@ mod linear;
 mod movement;
 mod random;
 mod reduce;
+#[cfg(test)]
+mod tests;
 mod window;
 
 use rxla_base::Diagnostic;
