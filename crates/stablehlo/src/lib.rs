@@ -5,4 +5,6 @@
 //! and attributes, without C++'s machinery of dialect registration. A versioned VHLO module is
 //! brought up to date first, so that behind the readers a module looks the same however it came.
 
+pub mod bytecode;
 pub mod mlir;
+pub mod vhlo;

@@ -14,6 +14,7 @@ mod attribute;
 mod byte_string;
 mod dense;
 mod enums;
+mod inherent;
 mod location;
 mod module;
 mod sdy;
@@ -27,6 +28,7 @@ pub use enums::{
     ComparisonDirection, ComparisonType, CustomCallApiVersion, EnumAttribute, EnumDialect,
     EnumValue, FftType, Precision, ResultAccuracyMode, RngAlgorithm, RngDistribution, Transpose,
 };
+pub use inherent::{InherentAttribute, attribute_kind, inherent_attributes};
 pub use location::{Location, LocationKind};
 pub use module::{
     AttributeKind, Attributes, Block, BlockId, Module, OpId, Operation, OperationAttribute, Region,

@@ -1,0 +1,91 @@
+//! How the properties of an operation are laid out: its declared attributes in order of name, each an
+//! index, with a flag if it may be absent.
+
+use rxla_base::{Error, Result};
+
+use super::cursor::Span;
+use super::entries::Entries;
+use crate::mlir::{
+    Attribute, AttributeKind, InherentAttribute, OperationAttribute, attribute_kind,
+    inherent_attributes,
+};
+use crate::vhlo::versioned_op;
+
+/// What is known of an operation's properties.
+#[derive(Clone, Debug)]
+pub(super) enum Layout {
+    Known(Vec<InherentAttribute>),
+    Unknown,
+}
+
+impl Layout {
+    pub(super) fn of(operation: &str) -> Layout {
+        if let Some(name) = operation.strip_prefix("vhlo.") {
+            return match versioned_op(name) {
+                Some(row) => Layout::Known(
+                    row.attributes
+                        .iter()
+                        .map(|name| InherentAttribute { name, optional: false })
+                        .collect(),
+                ),
+                None => Layout::Unknown,
+            };
+        }
+        match inherent_attributes(operation) {
+            Some(attributes) => Layout::Known(attributes.collect()),
+            None => Layout::Unknown,
+        }
+    }
+}
+
+/// Whether an attribute found in an operation's dictionary is its own.
+pub(super) fn kind(operation: &str, attribute: &str) -> AttributeKind {
+    match operation.strip_prefix("vhlo.") {
+        Some(name) => match versioned_op(name) {
+            Some(row) if row.attributes.contains(&attribute) => AttributeKind::Inherent,
+            Some(_) | None => AttributeKind::Discardable,
+        },
+        None => attribute_kind(operation, attribute),
+    }
+}
+
+/// Reads the properties of an operation that its writer knew.
+pub(super) fn read(
+    data: Span<'_>,
+    operation: &str,
+    layout: &Layout,
+    entries: &mut Entries<'_>,
+    attributes: &mut Vec<OperationAttribute>,
+) -> Result<()> {
+    let Layout::Known(layout) = layout else {
+        return Err(Error::unimplemented(format_args!(
+            "the properties of `{operation}` in bytecode"
+        )));
+    };
+    let mut cursor = data.cursor("properties of an operation");
+    for attribute in layout {
+        let value = if attribute.optional {
+            match cursor.flagged()? {
+                (_, false) => continue,
+                (index, true) => entries.attribute_at(&cursor, index)?,
+            }
+        } else {
+            entries.attribute(&mut cursor)?
+        };
+        let kind = AttributeKind::Inherent;
+        attributes.push(OperationAttribute { name: attribute.name.into(), kind, value });
+    }
+    cursor.finish()
+}
+
+/// The properties of an operation that its writer did not know are a dictionary.
+pub(super) fn from_dictionary(
+    value: &Attribute,
+    attributes: &mut Vec<OperationAttribute>,
+) -> Option<()> {
+    for entry in value.as_dictionary()? {
+        let (name, value) = (entry.name.clone(), entry.value.clone());
+        attributes.push(OperationAttribute { name, kind: AttributeKind::Inherent, value });
+    }
+    Some(())
+}
