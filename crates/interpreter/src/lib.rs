@@ -2,5 +2,47 @@
 //!
 //! It is the oracle that compiled code is compared with, the evaluator behind constant folding,
 //! and a backend of its own. It shares no numerics with the compiler.
+//!
+//! # How a module runs
+//!
+//! Values are [`Literal`]s: dense, row-major, without layout, of the size they actually have (a
+//! dynamic dimension is as long as its value). A computation is planned once: the order of its
+//! instructions and the last use of each value. At its last use a value is moved, so that an op
+//! which overwrites (`dynamic-update-slice`, `scatter`, elementwise ops) does so in place when
+//! nobody else holds the storage; a loop's state moves from step to step.
+//!
+//! # Order of sums
+//!
+//! Results depend on shapes and values only. Reductions with a recognised function run as a fixed
+//! tree along contiguous runs and in memory order across them, `f16`, `bf16` and smaller floats in
+//! `f32`; other reducers combine neighbours pairwise. Dots and convolutions sum along the
+//! contracted index in steps of four. Scatter combines updates in the order in which they stand.
 
+mod collective;
+mod context;
+mod control;
+mod convolution;
+mod dispatch;
+mod dot;
+mod dynamic_slice;
 pub mod elementwise;
+mod gather;
+mod lift;
+mod matmul;
+mod movement;
+mod options;
+mod plan;
+mod reduce;
+mod reducer;
+mod rng;
+mod run;
+mod scatter;
+mod strided;
+#[cfg(test)]
+mod tests;
+
+pub use options::{CustomCallRequest, CustomCalls, DeviceId, Host, Options};
+pub use run::{Interpreter, evaluate, evaluate_instruction};
+
+#[cfg(doc)]
+use rxla_hlo::Literal;

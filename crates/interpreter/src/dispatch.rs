@@ -1,0 +1,311 @@
+//! From an instruction and its operands' values to the function that computes it.
+
+use rxla_base::{Error, Result};
+use rxla_hlo::op::*;
+use rxla_hlo::{ArrayLiteral, ArrayShape, ElementType, InstructionId, Literal, Op, Shape};
+
+use crate::context::Context;
+use crate::lift::take;
+use crate::movement::to_i64;
+use crate::{control, convolution, dot, dynamic_slice, elementwise, gather, movement};
+use crate::{reduce, scatter};
+
+/// Computes one instruction.
+pub(crate) fn evaluate(
+    cx: &Context<'_>,
+    id: InstructionId,
+    operands: Vec<Literal>,
+) -> Result<Literal> {
+    let instruction = &cx.module[id];
+    let shape = &instruction.shape;
+    let missing = || {
+        let op = instruction.op.name();
+        Err(Error::unimplemented(format!("`{op}` in the interpreter")))
+    };
+    match &instruction.op {
+        Op::Unary(_)
+        | Op::Binary(_)
+        | Op::Clamp(_)
+        | Op::Compare(_)
+        | Op::Convert(_)
+        | Op::ReducePrecision(_)
+        | Op::Select(_)
+        | Op::StochasticConvert(_) => {
+            let element_type = array_shape(shape)?.element_type;
+            Ok(elementwise(&instruction.op, element_type, arrays(operands)?)?.into())
+        }
+        Op::BitcastConvert(_) => {
+            let [operand] = take(arrays(operands)?)?;
+            let shape = array_shape(shape)?.without_layout();
+            Ok(elementwise::bitcast_convert(operand, &shape)?.into())
+        }
+
+        // Structure.
+        Op::Tuple(_) => Ok(Literal::Tuple(operands)),
+        Op::AfterAll(_) => Ok(Literal::Token),
+        Op::Copy(_)
+        | Op::Domain(_)
+        | Op::OptimizationBarrier(_)
+        | Op::AsyncUpdate(_)
+        | Op::AllReduceDone(_) => Ok(take::<1, _>(operands)?.into_iter().next().expect("one")),
+        Op::AddDependency(_) => {
+            let [value, _] = take(operands)?;
+            Ok(value)
+        }
+        Op::CopyStart(_) => {
+            let [value] = take(operands)?;
+            Ok(Literal::Tuple(vec![value.clone(), value, Literal::scalar(0u32)]))
+        }
+        Op::CopyDone(_) => element(operands, 0),
+        Op::AllGatherDone(_) | Op::CollectivePermuteDone(_) | Op::AsyncDone(_) => {
+            element(operands, 1)
+        }
+        Op::Parameter(_) | Op::Constant(_) | Op::GetTupleElement(_) => {
+            Err(Error::internal("this op is computed by the plan"))
+        }
+
+        // Control.
+        Op::Call(call) => cx.run(call.to_apply, operands),
+        Op::Fusion(fusion) => cx.run(fusion.calls, operands),
+        Op::AsyncStart(start) => {
+            let result = cx.run(start.calls, operands.clone())?;
+            Ok(Literal::Tuple(vec![Literal::Tuple(operands), result]))
+        }
+        Op::While(op) => {
+            let [state] = take(operands)?;
+            control::run_while(cx, op, state)
+        }
+        Op::Conditional(op) => control::conditional(cx, op, operands),
+        Op::Map(map) => {
+            let operands = arrays(operands)?;
+            let dims = operands.first().map(|operand| operand.dims().clone()).unwrap_or_default();
+            let n = operands.first().map_or(1, ArrayLiteral::len);
+            let [result] = take(crate::lift::apply(cx, map.to_apply, operands, n)?)?;
+            let shape = ArrayShape::new(result.element_type(), dims);
+            Ok(result.with_shape(&shape)?.into())
+        }
+
+        // Movement.
+        Op::Broadcast(op) => {
+            let [operand] = take(arrays(operands)?)?;
+            Ok(movement::broadcast(&operand, &op.dimensions, array_shape(shape)?)?.into())
+        }
+        Op::Transpose(op) => {
+            let [operand] = take(arrays(operands)?)?;
+            Ok(movement::transpose(operand, &op.dimensions)?.into())
+        }
+        Op::Reshape(_) => {
+            let [operand] = take(arrays(operands)?)?;
+            Ok(movement::reshape(operand, array_shape(shape)?)?.into())
+        }
+        Op::DynamicReshape(_) => {
+            let mut operands = arrays(operands)?.into_iter();
+            let operand = operands.next().ok_or_else(|| Error::internal("no operand"))?;
+            let sizes: Vec<i64> = operands.map(|size| to_i64(&size)).collect::<Result<_>>()?;
+            let shape = ArrayShape::new(operand.element_type(), sizes);
+            Ok(operand.with_shape(&shape)?.into())
+        }
+        Op::Bitcast(_) => {
+            let [operand] = take(arrays(operands)?)?;
+            let from = array_shape(cx.module.operand_shape(id, 0))?;
+            Ok(movement::bitcast(operand, from, array_shape(shape)?)?.into())
+        }
+        Op::Slice(op) => {
+            let [operand] = take(arrays(operands)?)?;
+            Ok(movement::slice(&operand, &op.slice)?.into())
+        }
+        Op::Pad(op) => {
+            let [operand, value] = take(arrays(operands)?)?;
+            Ok(movement::pad(&operand, &value, &op.padding)?.into())
+        }
+        Op::Concatenate(op) => {
+            Ok(movement::concatenate(&arrays(operands)?, one_dimension(&op.dimensions)?)?.into())
+        }
+        Op::Reverse(op) => {
+            let [operand] = take(arrays(operands)?)?;
+            Ok(movement::reverse(&operand, &op.dimensions)?.into())
+        }
+        Op::Iota(op) => {
+            Ok(movement::iota(array_shape(shape)?, op.iota_dimension as usize)?.into())
+        }
+        Op::DynamicSlice(op) => {
+            let operands = arrays(operands)?;
+            let sizes = &op.dynamic_slice_sizes;
+            Ok(dynamic_slice::dynamic_slice(&operands[0], &operands[1..], sizes)?.into())
+        }
+        Op::DynamicUpdateSlice(_) => {
+            let mut operands = arrays(operands)?;
+            let indices = operands.split_off(2);
+            let [operand, update] = take(operands)?;
+            Ok(dynamic_slice::dynamic_update_slice(operand, &update, &indices)?.into())
+        }
+        Op::Gather(op) => {
+            let [operand, indices] = take(arrays(operands)?)?;
+            Ok(gather::gather(&operand, &indices, op)?.into())
+        }
+        Op::Scatter(op) => {
+            let mut operands = arrays(operands)?;
+            let updates = operands.split_off(operands.len() / 2 + 1);
+            let indices = operands.pop().ok_or_else(|| Error::internal("no indices"))?;
+            Ok(results(shape, scatter::scatter(cx, operands, &indices, updates, op)?))
+        }
+        Op::GetDimensionSize(op) => {
+            let [operand] = take(arrays(operands)?)?;
+            Ok(movement::get_dimension_size(&operand, one_dimension(&op.dimensions)?).into())
+        }
+        Op::SetDimensionSize(op) => {
+            let [operand, size] = take(arrays(operands)?)?;
+            let dimension = one_dimension(&op.dimensions)?;
+            let bound = array_shape(shape)?.dims[dimension];
+            Ok(movement::set_dimension_size(&operand, to_i64(&size)?, dimension, bound)?.into())
+        }
+
+        // Contraction and reduction.
+        Op::Dot(op) => {
+            let [lhs, rhs] = take(arrays(operands)?)?;
+            Ok(dot::dot(lhs, rhs, op, array_shape(shape)?.element_type)?.into())
+        }
+        Op::Convolution(op) => {
+            let [input, kernel] = take(arrays(operands)?)?;
+            let element_type = array_shape(shape)?.element_type;
+            Ok(convolution::convolution(input, kernel, op, element_type)?.into())
+        }
+        Op::Reduce(op) => {
+            let mut operands = arrays(operands)?;
+            let initial = operands.split_off(operands.len() / 2);
+            let reduced = reduce::reduce(cx, operands, &initial, &op.dimensions, op.to_apply)?;
+            Ok(results(shape, reduced))
+        }
+
+        Op::AllGather(_)
+        | Op::AllGatherStart(_)
+        | Op::AllReduce(_)
+        | Op::AllReduceStart(_)
+        | Op::AllToAll(_)
+        | Op::BatchNormGrad(_)
+        | Op::BatchNormInference(_)
+        | Op::BatchNormTraining(_)
+        | Op::Cholesky(_)
+        | Op::CollectiveBroadcast(_)
+        | Op::CollectivePermute(_)
+        | Op::CollectivePermuteStart(_)
+        | Op::CustomCall(_)
+        | Op::Fft(_)
+        | Op::Infeed(_)
+        | Op::Outfeed(_)
+        | Op::PartitionId(_)
+        | Op::RaggedAllToAll(_)
+        | Op::RaggedDot(_)
+        | Op::Recv(_)
+        | Op::RecvDone(_)
+        | Op::ReduceScatter(_)
+        | Op::ReduceWindow(_)
+        | Op::ReplicaId(_)
+        | Op::Rng(_)
+        | Op::RngBitGenerator(_)
+        | Op::RngGetAndUpdateState(_)
+        | Op::ScaledDot(_)
+        | Op::Scan(_)
+        | Op::SelectAndScatter(_)
+        | Op::Send(_)
+        | Op::SendDone(_)
+        | Op::Sort(_)
+        | Op::TopK(_)
+        | Op::TriangularSolve(_) => missing(),
+    }
+}
+
+/// An op that computes each element on its own; operands have the same dimensions, but for
+/// scalar predicates and bounds. `element_type` is the result's.
+pub(crate) fn elementwise(
+    op: &Op,
+    element_type: ElementType,
+    operands: Vec<ArrayLiteral>,
+) -> Result<ArrayLiteral> {
+    match op {
+        Op::Unary(op) => {
+            let [operand] = take(operands)?;
+            elementwise::unary(op.kind, operand)
+        }
+        Op::Binary(op) => {
+            let [lhs, rhs] = take(operands)?;
+            elementwise::binary(op.kind, lhs, rhs)
+        }
+        Op::Compare(op) => {
+            let [lhs, rhs] = take(operands)?;
+            elementwise::compare(op.direction, op.comparison_type, &lhs, &rhs)
+        }
+        Op::Select(_) => {
+            let [predicate, on_true, on_false] = take(operands)?;
+            elementwise::select(&predicate, on_true, on_false)
+        }
+        Op::Clamp(_) => {
+            let [min, operand, max] = take(operands)?;
+            elementwise::clamp(&min, operand, &max)
+        }
+        Op::Convert(_) => {
+            let [operand] = take(operands)?;
+            elementwise::convert(operand, element_type)
+        }
+        Op::ReducePrecision(op) => {
+            let [operand] = take(operands)?;
+            elementwise::reduce_precision(operand, op.exponent_bits, op.mantissa_bits)
+        }
+        Op::StochasticConvert(_) => {
+            let [operand, random] = take(operands)?;
+            elementwise::stochastic_convert(operand, &random, element_type)
+        }
+        other => Err(Error::internal(format!("`{}` is not elementwise", other.name()))),
+    }
+}
+
+/// The operands, which must be arrays.
+pub(crate) fn arrays(operands: Vec<Literal>) -> Result<Vec<ArrayLiteral>> {
+    operands
+        .into_iter()
+        .map(|operand| match operand {
+            Literal::Array(array) => Ok(array),
+            other => Err(Error::invalid_argument(format!(
+                "an operand is `{}` where an array is due",
+                other.shape()
+            ))),
+        })
+        .collect()
+}
+
+/// One result, or several as a tuple, as the shape asks.
+pub(crate) fn results(shape: &Shape, values: Vec<ArrayLiteral>) -> Literal {
+    let mut values: Vec<Literal> = values.into_iter().map(Literal::Array).collect();
+    match shape {
+        Shape::Tuple(_) => Literal::Tuple(values),
+        Shape::Array(_) | Shape::Buffer(_) | Shape::Token | Shape::Opaque => {
+            values.swap_remove(0)
+        }
+    }
+}
+
+fn element(operands: Vec<Literal>, index: usize) -> Result<Literal> {
+    match operands.into_iter().next() {
+        Some(Literal::Tuple(mut elements)) if index < elements.len() => {
+            Ok(elements.swap_remove(index))
+        }
+        _ => Err(Error::invalid_argument("the operand is not what the start of this op gives")),
+    }
+}
+
+pub(crate) fn array_shape(shape: &Shape) -> Result<&ArrayShape> {
+    shape
+        .as_array()
+        .ok_or_else(|| Error::invalid_argument(format!("`{shape}` where an array is due")))
+}
+
+/// The one dimension that an attribute of ops like `concatenate` holds.
+pub(crate) fn one_dimension(dimensions: &[i64]) -> Result<usize> {
+    match dimensions {
+        [dimension] => Ok(*dimension as usize),
+        _ => Err(Error::invalid_argument(format!(
+            "{} dimensions are named where one is due",
+            dimensions.len()
+        ))),
+    }
+}
