@@ -189,11 +189,7 @@ fn operands(values: &mut [Option<Literal>], step: &Step) -> Vec<Literal> {
 }
 
 /// One element; moved out of the tuple where nobody asks for it again.
-fn get_tuple_element(
-    values: &mut [Option<Literal>],
-    step: &Step,
-    index: i64,
-) -> Result<Literal> {
+fn get_tuple_element(values: &mut [Option<Literal>], step: &Step, index: i64) -> Result<Literal> {
     let operand = step.operands[0];
     let value = &mut values[operand.slot];
     let Some(Literal::Tuple(elements)) = value else {

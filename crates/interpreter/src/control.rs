@@ -15,7 +15,7 @@ pub(crate) fn run_while(cx: &Context<'_>, op: &While, mut state: Literal) -> Res
         cx.check_limits()?;
         match cx.run(op.condition, vec![state.clone()])? {
             Literal::Array(go_on) if go_on.element_type() == ElementType::Pred => {
-                if go_on.values() != [Pred::TRUE] {
+                if go_on.values::<Pred>() != [Pred::TRUE] {
                     return Ok(state);
                 }
             }
@@ -43,7 +43,7 @@ pub(crate) fn conditional(
     };
     let last = op.branch_computations.len() - 1;
     let branch = if index.element_type() == ElementType::Pred {
-        usize::from(index.values() != [Pred::TRUE])
+        usize::from(index.values::<Pred>() != [Pred::TRUE])
     } else {
         usize::try_from(to_i64(&index)?).map_or(last, |index| index.min(last))
     };

@@ -39,10 +39,8 @@ pub(crate) fn convolution(
             if window.size == 0 || size < span { 0 } else { (size - span) / window.stride + 1 }
         })
         .collect();
-    let groups = Groups {
-        feature: op.feature_group_count.0.max(1),
-        batch: op.batch_group_count.0.max(1),
-    };
+    let groups =
+        Groups { feature: op.feature_group_count.0.max(1), batch: op.batch_group_count.0.max(1) };
     let batch = input.dims()[0] / groups.batch;
     let out_features = kernel.dims()[spatial + 1];
     let mut out_dims: Dims = [batch].into_iter().chain(out_space.iter().copied()).collect();
@@ -73,12 +71,7 @@ struct Groups {
     batch: i64,
 }
 
-fn in_order(
-    operand: ArrayLiteral,
-    first: i64,
-    spatial: &[i64],
-    last: i64,
-) -> Result<ArrayLiteral> {
+fn in_order(operand: ArrayLiteral, first: i64, spatial: &[i64], last: i64) -> Result<ArrayLiteral> {
     let mut order = vec![first];
     order.extend_from_slice(spatial);
     order.push(last);

@@ -1,7 +1,6 @@
 //! From an instruction and its operands' values to the function that computes it.
 
 use rxla_base::{Error, Result};
-use rxla_hlo::op::*;
 use rxla_hlo::{ArrayLiteral, ArrayShape, ElementType, InstructionId, Literal, Op, Shape};
 
 use crate::context::Context;
@@ -125,9 +124,7 @@ pub(crate) fn evaluate(
             let [operand] = take(arrays(operands)?)?;
             Ok(movement::reverse(&operand, &op.dimensions)?.into())
         }
-        Op::Iota(op) => {
-            Ok(movement::iota(array_shape(shape)?, op.iota_dimension as usize)?.into())
-        }
+        Op::Iota(op) => Ok(movement::iota(array_shape(shape)?, op.iota_dimension as usize)?.into()),
         Op::DynamicSlice(op) => {
             let operands = arrays(operands)?;
             let sizes = &op.dynamic_slice_sizes;
@@ -278,9 +275,7 @@ pub(crate) fn results(shape: &Shape, values: Vec<ArrayLiteral>) -> Literal {
     let mut values: Vec<Literal> = values.into_iter().map(Literal::Array).collect();
     match shape {
         Shape::Tuple(_) => Literal::Tuple(values),
-        Shape::Array(_) | Shape::Buffer(_) | Shape::Token | Shape::Opaque => {
-            values.swap_remove(0)
-        }
+        Shape::Array(_) | Shape::Buffer(_) | Shape::Token | Shape::Opaque => values.swap_remove(0),
     }
 }
 

@@ -16,10 +16,8 @@ pub(crate) fn gather(
 ) -> Result<ArrayLiteral> {
     let starts = to_i64s(indices)?;
     let vector = op.index_vector_dim as usize;
-    let batch_dims: Dims = (0..indices.dims().len())
-        .filter(|&d| d != vector)
-        .map(|d| indices.dims()[d])
-        .collect();
+    let batch_dims: Dims =
+        (0..indices.dims().len()).filter(|&d| d != vector).map(|d| indices.dims()[d]).collect();
     let elided = [&*op.collapsed_slice_dims, &*op.operand_batching_dims].concat();
     let window = others(operand.dims().len(), &[&elided]);
     let window_dims: Dims = window.iter().map(|&d| op.slice_sizes[d as usize]).collect();
@@ -55,8 +53,12 @@ pub(crate) fn gather(
         [&place.batch_strides, &pick(&to, &batch_positions), &place.steps],
         [0, 0, 0],
     );
-    let last: Dims =
-        operand.dims().iter().zip(&op.slice_sizes).map(|(size, slice)| (size - slice).max(0)).collect();
+    let last: Dims = operand
+        .dims()
+        .iter()
+        .zip(&op.slice_sizes)
+        .map(|(size, slice)| (size - slice).max(0))
+        .collect();
     with_width!(operand.element_type().byte_width(), T => {
         let source = words::<T>(operand);
         let target = words_mut::<T>(&mut result);

@@ -125,9 +125,7 @@ fn step(cx: &Context<'_>, id: InstructionId, operands: Vec<Literal>) -> Result<L
     match op {
         Op::Tuple(_) => Ok(Literal::Tuple(operands)),
         Op::GetTupleElement(element) => match operands.into_iter().next() {
-            Some(Literal::Tuple(mut elements)) => {
-                Ok(elements.swap_remove(element.index as usize))
-            }
+            Some(Literal::Tuple(mut elements)) => Ok(elements.swap_remove(element.index as usize)),
             _ => Err(Error::internal("an element of what is no tuple")),
         },
         Op::Broadcast(_)
@@ -146,8 +144,9 @@ fn step(cx: &Context<'_>, id: InstructionId, operands: Vec<Literal>) -> Result<L
             let shape = ArrayShape::new(element_type(), dims);
             elementwise::bitcast_convert(operand, &shape).map(Literal::Array)
         }
-        _ => crate::dispatch::elementwise(op, element_type(), arrays(operands)?)
-            .map(Literal::Array),
+        _ => {
+            crate::dispatch::elementwise(op, element_type(), arrays(operands)?).map(Literal::Array)
+        }
     }
 }
 
@@ -160,11 +159,7 @@ pub(crate) fn take<const N: usize, T>(operands: Vec<T>) -> Result<[T; N]> {
 }
 
 /// A conditional: what each branch gives, chosen per element.
-fn choose(
-    cx: &Context<'_>,
-    branches: &[ComputationId],
-    operands: Vec<Literal>,
-) -> Result<Literal> {
+fn choose(cx: &Context<'_>, branches: &[ComputationId], operands: Vec<Literal>) -> Result<Literal> {
     let mut operands = operands.into_iter();
     let Some(Literal::Array(index)) = operands.next() else {
         return Err(Error::internal("a conditional without its index"));
@@ -180,7 +175,15 @@ fn choose(
     // The number of the branch; out of range means the last one.
     let index: Vec<i64> = to_i64s(&index)?
         .into_iter()
-        .map(|i| if is_predicate { 1 - i } else if (0..=last).contains(&i) { i } else { last })
+        .map(|i| {
+            if is_predicate {
+                1 - i
+            } else if (0..=last).contains(&i) {
+                i
+            } else {
+                last
+            }
+        })
         .collect();
     if is_scalar {
         return Ok(results.into_iter().nth(index[0] as usize).expect("a branch per index"));

@@ -56,12 +56,30 @@ pub(crate) fn term_type(result: ElementType, lhs: ElementType, rhs: ElementType)
 macro_rules! with_term {
     ($element_type:expr, $T:ident => $body:expr) => {
         match $element_type {
-            rxla_hlo::ElementType::S32 => { type $T = i32; $body }
-            rxla_hlo::ElementType::S64 => { type $T = i64; $body }
-            rxla_hlo::ElementType::F32 => { type $T = f32; $body }
-            rxla_hlo::ElementType::F64 => { type $T = f64; $body }
-            rxla_hlo::ElementType::C64 => { type $T = rxla_hlo::native::C64; $body }
-            rxla_hlo::ElementType::C128 => { type $T = rxla_hlo::native::C128; $body }
+            rxla_hlo::ElementType::S32 => {
+                type $T = i32;
+                $body
+            }
+            rxla_hlo::ElementType::S64 => {
+                type $T = i64;
+                $body
+            }
+            rxla_hlo::ElementType::F32 => {
+                type $T = f32;
+                $body
+            }
+            rxla_hlo::ElementType::F64 => {
+                type $T = f64;
+                $body
+            }
+            rxla_hlo::ElementType::C64 => {
+                type $T = rxla_hlo::native::C64;
+                $body
+            }
+            rxla_hlo::ElementType::C128 => {
+                type $T = rxla_hlo::native::C128;
+                $body
+            }
             other => unreachable!("products are not summed in {other}"),
         }
     };

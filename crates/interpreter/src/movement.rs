@@ -62,8 +62,12 @@ pub(crate) fn reshape(operand: ArrayLiteral, shape: &ArrayShape) -> Result<Array
     let mut dims = shape.dims.clone();
     let mut dynamic = (0..dims.len()).filter(|&d| shape.is_dynamic_dimension(d));
     if let Some(dimension) = dynamic.next() {
-        let others: i64 =
-            dims.iter().enumerate().filter(|(d, _)| *d != dimension).map(|(_, size)| size).product();
+        let others: i64 = dims
+            .iter()
+            .enumerate()
+            .filter(|(d, _)| *d != dimension)
+            .map(|(_, size)| size)
+            .product();
         if dynamic.next().is_some() && shape.element_count() != Some(operand.len()) {
             return Err(Error::unimplemented(format!(
                 "`reshape` to `{shape}`, which has several dynamic dimensions"
@@ -93,8 +97,10 @@ pub(crate) fn slice(operand: &ArrayLiteral, slices: &[SliceDimension]) -> Result
                 operand.shape()
             )));
         }
-        dims.push((limit - slice.start).div_euclid(slice.stride)
-            + i64::from((limit - slice.start) % slice.stride != 0));
+        dims.push(
+            (limit - slice.start).div_euclid(slice.stride)
+                + i64::from((limit - slice.start) % slice.stride != 0),
+        );
         from.start += slice.start as isize * own[dimension];
         from.strides.push(own[dimension] * slice.stride as isize);
     }

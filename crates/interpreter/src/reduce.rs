@@ -91,7 +91,8 @@ fn reduce_generally(
 ) -> Result<Vec<ArrayLiteral>> {
     let kept = others(operands[0].dims().len(), &[dimensions]);
     let dims: Dims = kept.iter().map(|&d| operands[0].dims()[d as usize]).collect();
-    let count: usize = dimensions.iter().map(|&d| operands[0].dims()[d as usize] as usize).product();
+    let count: usize =
+        dimensions.iter().map(|&d| operands[0].dims()[d as usize] as usize).product();
     let n: usize = dims.iter().map(|&d| d as usize).product();
     let start: Vec<ArrayLiteral> =
         initial.iter().map(|value| fill(value, &[n as i64])).collect::<Result<_>>()?;
@@ -100,8 +101,10 @@ fn reduce_generally(
     } else {
         // Reduced dimensions first, so that a row has one element per result.
         let order = [dimensions, &kept].concat();
-        let rows: Vec<ArrayLiteral> =
-            operands.into_iter().map(|operand| transpose(operand, &order)).collect::<Result<_>>()?;
+        let rows: Vec<ArrayLiteral> = operands
+            .into_iter()
+            .map(|operand| transpose(operand, &order))
+            .collect::<Result<_>>()?;
         let all = combine_rows(cx, rows, count, n, to_apply)?;
         apply(cx, to_apply, [start, all].concat(), n)?
     };

@@ -32,9 +32,8 @@ impl Reducer {
         if root == second {
             return Reducer::Second;
         }
-        let both = |operands: &[InstructionId]| {
-            operands == [first, second] || operands == [second, first]
-        };
+        let both =
+            |operands: &[InstructionId]| operands == [first, second] || operands == [second, first];
         match &module[root].op {
             Op::Binary(Binary { kind }) if both(module[root].operands()) => Reducer::binary(*kind),
             Op::Call(call) if module[root].operands() == parameters => {
@@ -98,16 +97,36 @@ impl Fold {
                 };
                 return Some(Fold { kind, element_type });
             }
-            E::S1 | E::S2 | E::S4 | E::S8 | E::S16 | E::S32 | E::U1 | E::U2 | E::U4 | E::U8
+            E::S1
+            | E::S2
+            | E::S4
+            | E::S8
+            | E::S16
+            | E::S32
+            | E::U1
+            | E::U2
+            | E::U4
+            | E::U8
             | E::U16 => E::S32,
             E::S64 => E::S64,
             E::U32 => E::U32,
             E::U64 => E::U64,
             E::F64 => E::F64,
             E::C64 | E::C128 => element_type,
-            E::F32 | E::F16 | E::Bf16 | E::F8e5m2 | E::F8e4m3 | E::F8e4m3fn
-            | E::F8e4m3b11fnuz | E::F8e3m4 | E::F8e5m2fnuz | E::F8e4m3fnuz | E::F8e8m0fnu
-            | E::F6e3m2fn | E::F6e2m3fn | E::F4e2m1fn => E::F32,
+            E::F32
+            | E::F16
+            | E::Bf16
+            | E::F8e5m2
+            | E::F8e4m3
+            | E::F8e4m3fn
+            | E::F8e4m3b11fnuz
+            | E::F8e3m4
+            | E::F8e5m2fnuz
+            | E::F8e4m3fnuz
+            | E::F8e8m0fnu
+            | E::F6e3m2fn
+            | E::F6e2m3fn
+            | E::F4e2m1fn => E::F32,
         };
         let allowed = match kind {
             Add | Multiply => true,

@@ -43,7 +43,11 @@ pub(crate) fn scatter(
             let fold = Fold::of(kind, element_type).expect("checked above");
             let mut target = fold.widen(operands.remove(0))?;
             let [update] = crate::lift::take(updates)?;
-            fold.visit(Combine { places: &places, target: &mut target, update: fold.widen(update)? });
+            fold.visit(Combine {
+                places: &places,
+                target: &mut target,
+                update: fold.widen(update)?,
+            });
             operands.push(to_type(target, element_type)?);
         }
         Reducer::Binary(_) | Reducer::General => {
@@ -127,11 +131,8 @@ impl Places {
     /// Calls `f` with every position of an update and the operand's position it goes to.
     fn for_each(&self, mut f: impl FnMut(usize, usize)) {
         for &(from_start, to_start) in &self.starts {
-            let mut window = Odometer::new(
-                &self.window_dims,
-                [&self.from, &self.to],
-                [from_start, to_start],
-            );
+            let mut window =
+                Odometer::new(&self.window_dims, [&self.from, &self.to], [from_start, to_start]);
             while let Some([from, to]) = window.next() {
                 f(from as usize, to as usize);
             }

@@ -11,11 +11,26 @@ pub(crate) type Extents = SmallVec<[isize; 6]>;
 macro_rules! with_width {
     ($width:expr, $T:ident => $body:expr) => {
         match $width {
-            1 => { type $T = u8; $body }
-            2 => { type $T = u16; $body }
-            4 => { type $T = u32; $body }
-            8 => { type $T = u64; $body }
-            16 => { type $T = [u64; 2]; $body }
+            1 => {
+                type $T = u8;
+                $body
+            }
+            2 => {
+                type $T = u16;
+                $body
+            }
+            4 => {
+                type $T = u32;
+                $body
+            }
+            8 => {
+                type $T = u64;
+                $body
+            }
+            16 => {
+                type $T = [u64; 2];
+                $body
+            }
             width => unreachable!("no element is {width} bytes wide"),
         }
     };

@@ -76,8 +76,7 @@ fn loops_update_in_place() {
     let old = module.add_instruction(body, "old", slice.into(), short.clone(), &[x, i]);
     let broadcast = Op::broadcast([]);
     let step = module.add_instruction(body, "step", broadcast, short.clone(), &[i]);
-    let new =
-        module.add_instruction(body, "new", Op::binary(BinaryKind::Add), short, &[old, step]);
+    let new = module.add_instruction(body, "new", Op::binary(BinaryKind::Add), short, &[old, step]);
     let update = Op::DynamicUpdateSlice(DynamicUpdateSlice {});
     let x = module.add_instruction(body, "dus", update, line.clone(), &[x, new, i]);
     let next = Op::binary(BinaryKind::Add);
