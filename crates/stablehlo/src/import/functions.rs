@@ -1,0 +1,284 @@
+//! Functions as computations, callees before callers, and the entry computation.
+
+use rustc_hash::FxHashMap;
+use rxla_base::Diagnostic;
+use rxla_hlo::{self as hlo, ComputationId, Op, Shape};
+
+use super::attributes::View;
+use super::importer::{Importer, Result, one_or_tuple_shape};
+use super::{ArgumentForm, Options, entry, module_attributes};
+use crate::mlir::{self, Attribute, FunctionType, OpId};
+
+/// Translates a whole module.
+pub(super) fn import_module(
+    source: &mlir::Module,
+    options: &Options,
+) -> Result<hlo::Module, Vec<Diagnostic>> {
+    let mut cx = Importer::new(source, options);
+    collect_symbols(&mut cx).map_err(|d| vec![d])?;
+    let root = cx.view(source.root);
+    let Some(main) = cx.symbols.get(&b"main"[..]).copied() else {
+        return Err(vec![root.error("has no function `main`").hint(
+            "the function to run must be called `main` and stand directly in the module",
+        )]);
+    };
+    let order = call_order(&cx, main).map_err(|d| vec![d])?;
+    module_attributes::read(&mut cx, root).map_err(|d| vec![d])?;
+    let mut diagnostics = Vec::new();
+    for function in order {
+        // A function whose callee failed would only repeat that it is missing.
+        if !diagnostics.is_empty() && calls_any_missing(&cx, function) {
+            continue;
+        }
+        if let Err(diagnostic) = lower_function(&mut cx, function, function == main) {
+            diagnostics.push(diagnostic);
+        }
+    }
+    if !diagnostics.is_empty() {
+        return Err(diagnostics);
+    }
+    cx.module.set_entry(cx.functions[&main]);
+    module_attributes::finish(&mut cx, root).map_err(|d| vec![d])?;
+    cx.module.stack_frames = cx.frames.index;
+    Ok(cx.module)
+}
+
+/// Finds everything named directly in the module.
+fn collect_symbols(cx: &mut Importer<'_>) -> Result {
+    let source = cx.source;
+    let root = cx.view(source.root);
+    let Some(body) = source.body() else {
+        return Err(root.error("has not exactly one region with one block"));
+    };
+    for &op in &source.blocks[body].operations {
+        let view = cx.view(op);
+        match &*view.op.name {
+            "func.func" | "sdy.mesh" | "stablehlo.mesh" => {
+                let name = view.str("sym_name")?;
+                if cx.symbols.insert(name.as_bytes(), op).is_some() {
+                    return Err(view.error(format_args!("`{name}` is defined twice")));
+                }
+            }
+            // A nested module holds nothing that runs unless it is named, which calls check.
+            _ => return Err(view.unimplemented("this operation directly in a module")),
+        }
+    }
+    Ok(())
+}
+
+/// The functions that an operation or its regions call, in order of the text.
+fn callees(cx: &Importer<'_>, function: OpId) -> Vec<OpId> {
+    let source = cx.source;
+    let mut found = Vec::new();
+    let mut stack = vec![function];
+    while let Some(op) = stack.pop() {
+        let operation = &source.operations[op];
+        for name in ["callee", "decomposition", "called_computations", "call_target_name"] {
+            let Some(attribute) = operation.attributes.get(name) else { continue };
+            let symbols: &[Attribute] = match attribute {
+                Attribute::Array(items) => items,
+                single => std::slice::from_ref(single),
+            };
+            for symbol in symbols {
+                if let Some(name) = symbol.as_flat_symbol()
+                    && let Some(&callee) = cx.symbols.get(name.as_bytes())
+                {
+                    found.push(callee);
+                }
+            }
+        }
+        for &region in &operation.regions {
+            for &block in &source.regions[region].blocks {
+                stack.extend(source.blocks[block].operations.iter().copied());
+            }
+        }
+    }
+    found
+}
+
+/// The functions reachable from `main`, callees first. A function that calls itself is an error.
+fn call_order(cx: &Importer<'_>, main: OpId) -> Result<Vec<OpId>> {
+    let mut order = Vec::new();
+    // `false` while the callees of a function are being visited.
+    let mut state: FxHashMap<OpId, bool> = FxHashMap::default();
+    let mut stack = vec![(main, callees(cx, main), 0)];
+    state.insert(main, false);
+    while let Some((function, called, next)) = stack.last_mut() {
+        let Some(&callee) = called.get(*next) else {
+            state.insert(*function, true);
+            order.push(*function);
+            stack.pop();
+            continue;
+        };
+        *next += 1;
+        match state.get(&callee) {
+            None => {
+                state.insert(callee, false);
+                stack.push((callee, callees(cx, callee), 0));
+            }
+            Some(false) => {
+                return Err(cx.view(callee).error("calls itself, which HLO cannot express"));
+            }
+            Some(true) => {}
+        }
+    }
+    Ok(order)
+}
+
+fn calls_any_missing(cx: &Importer<'_>, function: OpId) -> bool {
+    callees(cx, function).iter().any(|callee| !cx.functions.contains_key(callee))
+}
+
+/// The declared type of a `func.func`.
+pub(super) fn function_type<'a>(view: View<'a>) -> Result<&'a FunctionType> {
+    let ty = view.require("function_type")?.as_type().and_then(mlir::Type::as_function);
+    ty.ok_or_else(|| view.wrong("function_type", "a function type"))
+}
+
+fn lower_function(cx: &mut Importer<'_>, function: OpId, is_entry: bool) -> Result {
+    let view = cx.view(function);
+    if &*view.op.name != "func.func" {
+        return Err(view.error("is called but is no function"));
+    }
+    let name = view.str("sym_name")?;
+    let block = view.block(0)?;
+    let ty = function_type(view)?;
+    let arguments = &view.source.blocks[block].arguments;
+    if ty.inputs.len() != arguments.len() {
+        return Err(view.error(format_args!(
+            "has {} arguments where its type says {}",
+            arguments.len(),
+            ty.inputs.len()
+        )));
+    }
+    let computation = cx.begin_computation(&sanitized(name));
+    let result = (|| {
+        let shapes = ty.inputs.iter().map(|ty| view.shape_of(ty)).collect::<Result<Vec<_>>>()?;
+        cx.info = hlo::Info::default();
+        if is_entry && cx.options.arguments == ArgumentForm::Tupled {
+            let parameter =
+                cx.add_named("arg_tuple", Op::parameter(0), Shape::tuple(shapes), &[]);
+            for (index, &argument) in arguments.iter().enumerate() {
+                let part = cx.get_tuple_element(parameter, index);
+                cx.bind(argument, part);
+            }
+        } else {
+            for (number, (&argument, shape)) in arguments.iter().zip(shapes).enumerate() {
+                let location = &view.source.values[argument].location;
+                let stem = match location.op_name() {
+                    Some(name) => sanitized(&name.to_string_lossy()),
+                    None => format!("Arg_{number}"),
+                };
+                cx.info.metadata =
+                    super::locations::metadata(&mut cx.frames, location);
+                let parameter = cx.add_named(&stem, Op::parameter(number as i64), shape, &[]);
+                cx.bind(argument, parameter);
+            }
+        }
+        cx.info = hlo::Info::default();
+        let terminator = cx.lower_block(view, block)?;
+        cx.info = hlo::Info::default();
+        if terminator.op.operands.len() != ty.results.len() {
+            return Err(terminator.error(format_args!(
+                "returns {} values where the function's type says {}",
+                terminator.op.operands.len(),
+                ty.results.len()
+            )));
+        }
+        let results = cx.returned(terminator)?;
+        let results = match is_entry {
+            true => entry::results(cx, view, &results)?,
+            false => results,
+        };
+        let root = cx.one_or_tuple(&results);
+        cx.module.set_root(root);
+        if is_entry {
+            entry::arguments(cx, view, ty)?;
+        }
+        Ok(())
+    })();
+    cx.end_computation();
+    cx.functions.insert(function, computation);
+    if result.is_err() {
+        cx.functions.remove(&function);
+    }
+    result
+}
+
+/// The computation of a function named in an attribute.
+pub(super) fn callee<'a>(
+    cx: &Importer<'a>,
+    view: View<'a>,
+    symbol: &[u8],
+) -> Result<(View<'a>, ComputationId)> {
+    let name = String::from_utf8_lossy(symbol);
+    let Some(&function) = cx.symbols.get(symbol) else {
+        return Err(view.error(format_args!("calls `{name}`, which is not in the module")));
+    };
+    match cx.functions.get(&function) {
+        Some(&computation) => Ok((cx.view(function), computation)),
+        None => Err(view.error(format_args!("`{name}` could not be translated"))),
+    }
+}
+
+/// `func.call`, `call` and `stablehlo.composite` all come to this: a `call` instruction.
+pub(super) fn add_call<'a>(
+    cx: &mut Importer<'a>,
+    view: View<'a>,
+    symbol: &[u8],
+    call: impl FnOnce(ComputationId) -> hlo::op::Call,
+) -> Result<hlo::InstructionId> {
+    let (_, computation) = callee(cx, view, symbol)?;
+    let operands = cx.operands(view)?;
+    let parameters = cx.module[computation].parameters().to_vec();
+    if parameters.len() != operands.len() {
+        return Err(view.error(format_args!(
+            "passes {} operands to `{}`, which takes {}",
+            operands.len(),
+            String::from_utf8_lossy(symbol),
+            parameters.len()
+        )));
+    }
+    for (index, (&operand, &parameter)) in operands.iter().zip(&parameters).enumerate() {
+        let (given, needed) = (cx.shape(operand), cx.shape(parameter));
+        if !given.compatible(needed) {
+            return Err(view.error(format_args!(
+                "operand {index} is `{given}` where `{}` takes `{needed}`",
+                String::from_utf8_lossy(symbol)
+            )));
+        }
+    }
+    let root = cx.module[computation].root();
+    let shape = cx.shape(root).clone();
+    let declared = one_or_tuple_shape(view.result_shapes()?);
+    if !shape.compatible(&declared) {
+        return Err(view.error(format_args!(
+            "has the type `{declared}` where `{}` returns `{shape}`",
+            String::from_utf8_lossy(symbol)
+        )));
+    }
+    Ok(cx.add(call(computation), shape, &operands))
+}
+
+/// `func.call`.
+pub(super) fn call<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Result {
+    let symbol = view.symbol("callee")?;
+    let call = add_call(cx, view, symbol, |to_apply| hlo::op::Call {
+        to_apply,
+        is_composite: false,
+    })?;
+    cx.finish_tuple(view, call)
+}
+
+/// A name as HLO text can hold it: other characters than letters, digits, `_`, `.` and `-` become
+/// `_`, and it starts with a letter or `_`.
+pub(super) fn sanitized(name: &str) -> String {
+    let mut text: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-') { c } else { '_' })
+        .collect();
+    if !text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        text.insert(0, '_');
+    }
+    text
+}
