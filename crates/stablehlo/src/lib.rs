@@ -8,3 +8,8 @@
 pub mod bytecode;
 pub mod mlir;
 pub mod vhlo;
+pub mod ffi;
+pub mod import;
+pub mod mlir;
+
+pub use import::import;

@@ -147,9 +147,8 @@ impl<'a> View<'a> {
         if found == count {
             return Ok(());
         }
-        Err(self.error(format_args!(
-            "attribute `{name}` has {found} entries where {count} are needed"
-        )))
+        Err(self
+            .error(format_args!("attribute `{name}` has {found} entries where {count} are needed")))
     }
 
     /// The rows of a two-dimensional tensor of integers, `columns` numbers each.
@@ -216,8 +215,7 @@ impl<'a> View<'a> {
 
     pub(super) fn result_type(&self, index: usize) -> Result<&'a Type> {
         let result = self.op.results.get(index);
-        let result =
-            result.ok_or_else(|| self.error(format_args!("result {index} is missing")))?;
+        let result = result.ok_or_else(|| self.error(format_args!("result {index} is missing")))?;
         Ok(&self.source.values[*result].ty)
     }
 
@@ -241,10 +239,8 @@ impl<'a> View<'a> {
         let region = region.ok_or_else(|| self.error("a region is missing"))?;
         match self.source.regions[region].blocks[..] {
             [block] => Ok(block),
-            ref blocks => Err(self.error(format_args!(
-                "a region has {} blocks where one is needed",
-                blocks.len()
-            ))),
+            ref blocks => Err(self
+                .error(format_args!("a region has {} blocks where one is needed", blocks.len()))),
         }
     }
 }

@@ -70,8 +70,7 @@ impl<'a> Importer<'a> {
         let result = (|| {
             for (number, &argument) in view.source.blocks[block].arguments.iter().enumerate() {
                 let shape = view.shape_of(&view.source.values[argument].ty)?;
-                let parameter =
-                    self.add_named("Arg", Op::parameter(number as i64), shape, &[]);
+                let parameter = self.add_named("Arg", Op::parameter(number as i64), shape, &[]);
                 self.bind(argument, parameter);
             }
             let terminator = self.lower_block(view, block)?;
@@ -236,8 +235,12 @@ pub(super) fn can_be_repeated(source: &Module, value: ValueId) -> bool {
         *budget -= 1;
         match &*operation.name {
             "stablehlo.constant" | "chlo.constant" | "stablehlo.iota" => true,
-            "stablehlo.broadcast_in_dim" | "stablehlo.convert" | "stablehlo.reshape"
-            | "stablehlo.negate" | "stablehlo.broadcast" | "builtin.unrealized_conversion_cast" => {
+            "stablehlo.broadcast_in_dim"
+            | "stablehlo.convert"
+            | "stablehlo.reshape"
+            | "stablehlo.negate"
+            | "stablehlo.broadcast"
+            | "builtin.unrealized_conversion_cast" => {
                 operation.operands.iter().all(|&operand| check(source, operand, budget))
             }
             _ => false,

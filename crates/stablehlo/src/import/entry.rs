@@ -2,8 +2,7 @@
 //! aliasing and donation, layouts and memories, shardings.
 
 use rxla_hlo::{
-    AliasKind, BufferDonor, ComputationLayout, Dims, InputOutputAlias, InstructionId, Layout,
-    Shape,
+    AliasKind, BufferDonor, ComputationLayout, Dims, InputOutputAlias, InstructionId, Layout, Shape,
 };
 
 use super::attributes::View;
@@ -47,11 +46,7 @@ fn place(cx: &Importer<'_>, argument: usize) -> (i64, Dims) {
 }
 
 /// Reads the arguments' attributes; the computation is complete.
-pub(super) fn arguments<'a>(
-    cx: &mut Importer<'a>,
-    view: View<'a>,
-    ty: &FunctionType,
-) -> Result {
+pub(super) fn arguments<'a>(cx: &mut Importer<'a>, view: View<'a>, ty: &FunctionType) -> Result {
     let count = ty.inputs.len();
     let computation = cx.computation();
     let program = cx.module.program_shape(computation);
@@ -163,11 +158,8 @@ fn place_in_memory(
             match mode.as_str().ok_or_else(wrong)? {
                 // What the backend likes best is for now what it takes by default.
                 "default" | "auto" => None,
-                text => Some(rxla_hlo::text::parse_layout(text).map_err(|error| {
-                    view.error(format_args!(
-                        "attribute `mhlo.layout_mode`: {}",
-                        error.message
-                    ))
+                text => Some(super::hlo_text::parse_layout(text).map_err(|error| {
+                    view.error(format_args!("attribute `mhlo.layout_mode`: {}", error.message))
                 })?),
             }
         }
@@ -179,9 +171,8 @@ fn place_in_memory(
             let known = MEMORY_KINDS.iter().find(|(name, _)| *name == kind);
             known
                 .ok_or_else(|| {
-                    view.error(format_args!("memory kind `{kind}` is not known")).hint(
-                        "memory kinds are `device`, `pinned_host` and `unpinned_host`",
-                    )
+                    view.error(format_args!("memory kind `{kind}` is not known"))
+                        .hint("memory kinds are `device`, `pinned_host` and `unpinned_host`")
                 })?
                 .1
         }

@@ -18,9 +18,10 @@ pub(super) fn import_module(
     collect_symbols(&mut cx).map_err(|d| vec![d])?;
     let root = cx.view(source.root);
     let Some(main) = cx.symbols.get(&b"main"[..]).copied() else {
-        return Err(vec![root.error("has no function `main`").hint(
-            "the function to run must be called `main` and stand directly in the module",
-        )]);
+        return Err(vec![
+            root.error("has no function `main`")
+                .hint("the function to run must be called `main` and stand directly in the module"),
+        ]);
     };
     let order = call_order(&cx, main).map_err(|d| vec![d])?;
     module_attributes::read(&mut cx, root).map_err(|d| vec![d])?;
@@ -156,8 +157,7 @@ fn lower_function(cx: &mut Importer<'_>, function: OpId, is_entry: bool) -> Resu
         let shapes = ty.inputs.iter().map(|ty| view.shape_of(ty)).collect::<Result<Vec<_>>>()?;
         cx.info = hlo::Info::default();
         if is_entry && cx.options.arguments == ArgumentForm::Tupled {
-            let parameter =
-                cx.add_named("arg_tuple", Op::parameter(0), Shape::tuple(shapes), &[]);
+            let parameter = cx.add_named("arg_tuple", Op::parameter(0), Shape::tuple(shapes), &[]);
             for (index, &argument) in arguments.iter().enumerate() {
                 let part = cx.get_tuple_element(parameter, index);
                 cx.bind(argument, part);
@@ -169,8 +169,7 @@ fn lower_function(cx: &mut Importer<'_>, function: OpId, is_entry: bool) -> Resu
                     Some(name) => sanitized(&name.to_string_lossy()),
                     None => format!("Arg_{number}"),
                 };
-                cx.info.metadata =
-                    super::locations::metadata(&mut cx.frames, location);
+                cx.info.metadata = super::locations::metadata(&mut cx.frames, location);
                 let parameter = cx.add_named(&stem, Op::parameter(number as i64), shape, &[]);
                 cx.bind(argument, parameter);
             }
@@ -263,10 +262,8 @@ pub(super) fn add_call<'a>(
 /// `func.call`.
 pub(super) fn call<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Result {
     let symbol = view.symbol("callee")?;
-    let call = add_call(cx, view, symbol, |to_apply| hlo::op::Call {
-        to_apply,
-        is_composite: false,
-    })?;
+    let call =
+        add_call(cx, view, symbol, |to_apply| hlo::op::Call { to_apply, is_composite: false })?;
     cx.finish_tuple(view, call)
 }
 

@@ -123,10 +123,7 @@ impl<'a> Importer<'a> {
     }
 
     /// All operands, of which there must be `N`.
-    pub(super) fn exactly<const N: usize>(
-        &mut self,
-        view: View<'a>,
-    ) -> Result<[InstructionId; N]> {
+    pub(super) fn exactly<const N: usize>(&mut self, view: View<'a>) -> Result<[InstructionId; N]> {
         view.expect_operands(N)?;
         let operands = self.operands(view)?;
         Ok(operands.try_into().expect("the number was checked"))
@@ -240,5 +237,39 @@ pub(super) fn one_or_tuple_shape(shapes: Vec<Shape>) -> Shape {
     match <[Shape; 1]>::try_from(shapes) {
         Ok([shape]) => shape,
         Err(shapes) => Shape::tuple(shapes),
+    }
+}
+
+impl<'a> Importer<'a> {
+    /// The shape of a result: as declared, or as `known` says where the declaration leaves sizes
+    /// open. Sizes that stay open are allowed only in bounded dimensions.
+    pub(super) fn declared(
+        &self,
+        view: View<'a>,
+        index: usize,
+        known: impl FnOnce(&hlo::ArrayShape) -> Option<hlo::Dims>,
+    ) -> Result<Shape> {
+        let declared = view.result_shape(index)?;
+        let Shape::Array(array) = &declared else { return Ok(declared) };
+        if !super::types::is_unbounded(&declared) {
+            return Ok(declared);
+        }
+        let Some(dims) = known(array) else {
+            return Err(view
+                .unimplemented(format_args!("a result of unknown size, `{declared}`"))
+                .hint("give the program static shapes, for instance by refining it first"));
+        };
+        let fits = dims.len() == array.rank()
+            && dims
+                .iter()
+                .zip(&array.dims)
+                .all(|(&size, &said)| said == hlo::ArrayShape::UNBOUNDED || said == size);
+        if !fits {
+            return Err(view.error(format_args!(
+                "has the type `{declared}` where the operands give the sizes {:?}",
+                &dims[..]
+            )));
+        }
+        Ok(Shape::array(array.element_type, dims))
     }
 }

@@ -1,7 +1,7 @@
 //! Constants: dense elements and resources as literals.
 
 use rxla_hlo::literal::Bytes;
-use rxla_hlo::{ArrayLiteral, ArrayShape, ElementType, InstructionId, Literal, Op, Shape};
+use rxla_hlo::{ArrayLiteral, ArrayShape, InstructionId, Literal, Op, Shape};
 
 use super::attributes::View;
 use super::importer::{Importer, Result};
@@ -33,11 +33,7 @@ pub(super) fn constant_of<'a>(
                 let scalar = ArrayShape::scalar(array.element_type);
                 let literal =
                     cx.cached_literal(view.id, || dense_literal(view, elements, &scalar))?;
-                let scalar = cx.add(
-                    rxla_hlo::op::Constant { literal },
-                    Shape::Array(scalar),
-                    &[],
-                );
+                let scalar = cx.add(rxla_hlo::op::Constant { literal }, Shape::Array(scalar), &[]);
                 return Ok(cx.add(Op::broadcast([]), shape.clone(), &[scalar]));
             }
             let literal = cx.cached_literal(view.id, || dense_literal(view, elements, array))?;
@@ -50,10 +46,8 @@ pub(super) fn constant_of<'a>(
                 let entry = source.resources.iter().find(|entry| entry.key == resource.key);
                 let Some(ResourceValue::Blob { bytes, .. }) = entry.map(|entry| &entry.value)
                 else {
-                    return Err(view.error(format_args!(
-                        "resource `{}` is not in the module",
-                        resource.key
-                    )));
+                    return Err(view
+                        .error(format_args!("resource `{}` is not in the module", resource.key)));
                 };
                 literal_from_storage(view, bytes, array)
             })?;
@@ -74,11 +68,7 @@ fn check_dims(view: View<'_>, found: Option<&[i64]>, array: &ArrayShape) -> Resu
 }
 
 /// The literal of dense elements, or of one of them if they are a splat and `shape` is a scalar.
-fn dense_literal(
-    view: View<'_>,
-    elements: &DenseElements,
-    shape: &ArrayShape,
-) -> Result<Literal> {
+fn dense_literal(view: View<'_>, elements: &DenseElements, shape: &ArrayShape) -> Result<Literal> {
     literal_from_storage(view, elements.bytes(), shape)
 }
 
@@ -91,24 +81,8 @@ fn literal_from_storage(view: View<'_>, bytes: &[u8], shape: &ArrayShape) -> Res
             bytes.len()
         )));
     }
-    let mut storage =
-        Bytes::copy_of(bytes).map_err(|error| view.error(error.message))?;
-    let extend = match shape.element_type {
-        ElementType::S1 => Some(7),
-        ElementType::S2 => Some(6),
-        ElementType::S4 => Some(4),
-        _ => None,
-    };
-    if let Some(shift) = extend {
-        for byte in storage.make_mut() {
-            *byte = (((*byte << shift) as i8) >> shift) as u8;
-        }
-    }
-    if shape.element_type == ElementType::Pred {
-        for byte in storage.make_mut() {
-            *byte = u8::from(*byte != 0);
-        }
-    }
+    let mut storage = Bytes::copy_of(bytes).map_err(|error| view.error(error.message))?;
+    rxla_hlo::literal::canonicalize(shape.element_type, storage.make_mut());
     let literal = ArrayLiteral::from_bytes(shape, storage);
     Ok(Literal::Array(literal.map_err(|error| view.error(error.message))?))
 }

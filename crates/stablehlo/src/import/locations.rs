@@ -163,7 +163,8 @@ impl FrameTable {
             intern(&mut self.functions, &mut self.index.function_names, function.to_owned());
         let location =
             FileLocation { file_name_id, function_name_id, line, end_line, column, end_column };
-        let file_location_id = intern(&mut self.locations, &mut self.index.file_locations, location);
+        let file_location_id =
+            intern(&mut self.locations, &mut self.index.file_locations, location);
         let frame = StackFrame { file_location_id, parent_frame_id: parent };
         intern(&mut self.frames, &mut self.index.stack_frames, frame)
     }

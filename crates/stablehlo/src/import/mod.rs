@@ -18,16 +18,21 @@
 mod attributes;
 mod block;
 mod build;
+mod contraction;
+mod control;
+mod custom_call;
 mod elementwise;
+mod entry;
 mod functions;
+mod gather_scatter;
+mod hlo_text;
 mod importer;
 mod literals;
 mod locations;
 mod module_attributes;
 mod reductions;
 mod shapes;
-mod control;
-mod gather_scatter;
+mod sharding;
 mod table;
 mod types;
 

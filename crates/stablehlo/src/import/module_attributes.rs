@@ -14,8 +14,7 @@ pub(super) fn read<'a>(cx: &mut Importer<'a>, root: View<'a>) -> Result {
     config.num_partitions = count(root, "mhlo.num_partitions")?;
     config.replica_count = count(root, "mhlo.num_replicas")?;
     config.is_dynamic = root.bool_or("mhlo.is_dynamic", false)?;
-    config.use_auto_spmd_partitioning =
-        root.bool_or("mhlo.use_auto_spmd_partitioning", false)?;
+    config.use_auto_spmd_partitioning = root.bool_or("mhlo.use_auto_spmd_partitioning", false)?;
     if let Some(dictionary) = root.get("mhlo.frontend_attributes") {
         config.frontend_attributes =
             block::string_dictionary(root, "mhlo.frontend_attributes", dictionary)?;
@@ -32,9 +31,8 @@ pub(super) fn read<'a>(cx: &mut Importer<'a>, root: View<'a>) -> Result {
         }
     }
     if let Some(list) = root.get("mhlo.cross_program_prefetches") {
-        let items = list.as_array().ok_or_else(|| {
-            root.wrong("mhlo.cross_program_prefetches", "a list")
-        })?;
+        let items =
+            list.as_array().ok_or_else(|| root.wrong("mhlo.cross_program_prefetches", "a list"))?;
         // The entries are attributes of a dialect whose text only compilers of one target write.
         if !items.is_empty() {
             return Err(root.unimplemented("the attribute `mhlo.cross_program_prefetches`"));
@@ -58,12 +56,11 @@ fn count(root: View<'_>, name: &str) -> Result<i64> {
 /// Reads layouts of the entry computation, which exists now.
 pub(super) fn finish<'a>(cx: &mut Importer<'a>, root: View<'a>) -> Result {
     let shape = cx.module.program_shape(cx.module.entry());
-    let mut layout = cx.module.config.entry_computation_layout.take().unwrap_or_else(|| {
-        ComputationLayout {
+    let mut layout =
+        cx.module.config.entry_computation_layout.take().unwrap_or_else(|| ComputationLayout {
             parameters: shape.parameters.iter().map(|(_, shape)| shape.clone()).collect(),
             result: shape.result.clone(),
-        }
-    });
+        });
     let mut said = false;
     let parts: [(&str, fn(View<'_>, &str, &Attribute, &mut Shape) -> Result); 2] =
         [("layouts", set_layout), ("tiles", set_tiles)];
@@ -116,10 +113,8 @@ fn tuple_parts<'s>(
 ) -> Result<Vec<Shape>> {
     match shape.as_tuple() {
         Some(parts) if parts.len() == items.len() => Ok(parts.to_vec()),
-        _ => Err(root.error(format_args!(
-            "attribute `{name}` has {} entries for `{shape}`",
-            items.len()
-        ))),
+        _ => Err(root
+            .error(format_args!("attribute `{name}` has {} entries for `{shape}`", items.len()))),
     }
 }
 
@@ -171,12 +166,7 @@ fn set_tiles(root: View<'_>, name: &str, attribute: &Attribute, shape: &mut Shap
 }
 
 /// Refuses what is no permutation of `0..rank`.
-pub(super) fn check_permutation(
-    view: View<'_>,
-    name: &str,
-    order: &[i64],
-    rank: usize,
-) -> Result {
+pub(super) fn check_permutation(view: View<'_>, name: &str, order: &[i64], rank: usize) -> Result {
     let mut seen = vec![false; rank];
     let fits = order.len() == rank
         && order.iter().all(|&dimension| {
@@ -187,8 +177,7 @@ pub(super) fn check_permutation(
         });
     match fits {
         true => Ok(()),
-        false => Err(view.error(format_args!(
-            "attribute `{name}` is {order:?}, no order of {rank} dimensions"
-        ))),
+        false => Err(view
+            .error(format_args!("attribute `{name}` is {order:?}, no order of {rank} dimensions"))),
     }
 }

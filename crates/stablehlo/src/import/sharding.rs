@@ -7,11 +7,13 @@ use rxla_hlo::{
 
 use super::attributes::View;
 use super::importer::{Importer, Result};
-use crate::mlir::{Attribute, AxisRef, ByteString, MeshAxis, SdyAttribute, SdyMesh, TensorSharding};
+use crate::mlir::{
+    Attribute, AxisRef, ByteString, MeshAxis, SdyAttribute, SdyMesh, TensorSharding,
+};
 
 /// A sharding in HLO's text.
 pub(super) fn parse(view: View<'_>, text: &str) -> Result<Sharding> {
-    rxla_hlo::text::parse_sharding(text)
+    super::hlo_text::parse_sharding(text)
         .map_err(|error| view.error(format_args!("sharding `{text}`: {}", error.message)))
 }
 
@@ -89,9 +91,10 @@ pub(super) fn mesh_of<'a>(
 ) -> Result<SdyMesh> {
     let inline = match mesh_or_ref.as_flat_symbol() {
         Some(name) => {
-            let op = cx.symbols.get(name.as_bytes()).copied().ok_or_else(|| {
-                view.error(format_args!("mesh `{name}` is not in the module"))
-            })?;
+            let op =
+                cx.symbols.get(name.as_bytes()).copied().ok_or_else(|| {
+                    view.error(format_args!("mesh `{name}` is not in the module"))
+                })?;
             cx.view(op).require("mesh")?.clone()
         }
         None => mesh_or_ref.clone(),
@@ -222,10 +225,8 @@ fn tensor_sharding<'a>(
     if mesh.axes.iter().all(|axis| manual.contains(&axis.name)) {
         return Ok(Sharding::single(ShardingKind::Manual));
     }
-    let manual: Vec<AxisRef> = manual
-        .iter()
-        .map(|name| AxisRef { name: name.clone(), sub_axis: None })
-        .collect();
+    let manual: Vec<AxisRef> =
+        manual.iter().map(|name| AxisRef { name: name.clone(), sub_axis: None }).collect();
     let dimension_axes = sharding.dim_shardings.iter().flat_map(|dimension| &dimension.axes);
     let used: Vec<&AxisRef> =
         dimension_axes.chain(&manual).chain(&sharding.unreduced_axes).collect();
@@ -340,7 +341,10 @@ fn canonical_iota(sizes: &[i64], order: &[usize]) -> DeviceOrder {
     }
     let reshape: Dims = sorted.iter().map(|&run| runs[run].1).collect();
     if reshape.is_empty() {
-        return DeviceOrder::Iota { reshape: Dims::from_slice(&[1]), transpose: Dims::from_slice(&[0]) };
+        return DeviceOrder::Iota {
+            reshape: Dims::from_slice(&[1]),
+            transpose: Dims::from_slice(&[0]),
+        };
     }
     DeviceOrder::Iota { reshape, transpose: transpose.into_iter().collect() }
 }

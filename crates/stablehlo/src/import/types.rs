@@ -8,7 +8,9 @@ use crate::mlir::{Attribute, DYNAMIC, Float, QuantizedType, Signedness, TensorTy
 pub(super) fn element_type(ty: &Type) -> Result<ElementType, String> {
     let unsupported = || format!("element type `{ty:?}` has no counterpart in HLO");
     Ok(match ty {
-        Type::Integer { width, signedness } => integer(*width, *signedness).ok_or_else(unsupported)?,
+        Type::Integer { width, signedness } => {
+            integer(*width, *signedness).ok_or_else(unsupported)?
+        }
         Type::Index => ElementType::S64,
         Type::Float(float) => match float {
             Float::F4E2M1FN => ElementType::F4e2m1fn,
@@ -154,8 +156,10 @@ fn sized(sizes: &[i64], element: &Type) -> Result<ArrayShape, String> {
         return Err(format!("a dimension has the size {size}"));
     }
     let shape = ArrayShape::new(element_type(element)?, sizes.iter().copied());
-    let static_part: i128 =
-        sizes.iter().filter(|&&size| size > 0).try_fold(1i128, |product, &size| {
+    let static_part: i128 = sizes
+        .iter()
+        .filter(|&&size| size > 0)
+        .try_fold(1i128, |product, &size| {
             product.checked_mul(size.into()).filter(|&product| product <= i64::MAX.into())
         })
         .ok_or("a tensor has more elements than can be counted")?;
