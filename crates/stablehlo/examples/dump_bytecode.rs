@@ -128,10 +128,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn shape_text(shape: &[i64]) -> String {
-    shape
-        .iter()
-        .map(|&size| if size < 0 { "?x".to_owned() } else { format!("{size}x") })
-        .collect()
+    shape.iter().map(|&size| if size < 0 { "?x".to_owned() } else { format!("{size}x") }).collect()
 }
 
 fn type_text(ty: &Type) -> String {
@@ -261,14 +258,18 @@ fn sdy_text(attribute: &SdyAttribute) -> String {
         SdyAttribute::TensorShardingPerValue(shardings) => {
             format!("#sdy.sharding_per_value<[{}]>", list(shardings, tensor_sharding))
         }
-        SdyAttribute::AxisRefList(axes) => format!("#sdy<axis_ref_list{{{}}}>", list(axes, axis_ref)),
+        SdyAttribute::AxisRefList(axes) => {
+            format!("#sdy<axis_ref_list{{{}}}>", list(axes, axis_ref))
+        }
         other => format!("{other:?}"),
     }
 }
 
 fn symbol(name: &[u8]) -> String {
     let is_bare = |(at, &byte): (usize, &u8)| {
-        byte == b'_' || byte.is_ascii_alphabetic() || at > 0 && (byte.is_ascii_digit() || b"$.".contains(&byte))
+        byte == b'_'
+            || byte.is_ascii_alphabetic()
+            || at > 0 && (byte.is_ascii_digit() || b"$.".contains(&byte))
     };
     if !name.is_empty() && name.iter().enumerate().all(is_bare) {
         return format!("@{}", String::from_utf8_lossy(name));
@@ -294,7 +295,9 @@ fn attribute_text(attribute: &Attribute) -> String {
         Attribute::Bool(value) => value.to_string(),
         Attribute::Integer { ty, value } => {
             let value = match ty {
-                Type::Integer { signedness: Signedness::Unsigned, .. } => (*value as u64).to_string(),
+                Type::Integer { signedness: Signedness::Unsigned, .. } => {
+                    (*value as u64).to_string()
+                }
                 _ => value.to_string(),
             };
             format!("{value} : {}", type_text(ty))
@@ -311,15 +314,15 @@ fn attribute_text(attribute: &Attribute) -> String {
             format!("{} : {}", string_text(parts.0.as_bytes()), type_text(&parts.1))
         }
         Attribute::SymbolRef(reference) => {
-            let nested = reference.nested.iter().map(|name| format!("::{}", symbol(name.as_bytes())));
+            let nested =
+                reference.nested.iter().map(|name| format!("::{}", symbol(name.as_bytes())));
             symbol(reference.root.as_bytes()) + &nested.collect::<String>()
         }
         Attribute::Type(ty) => type_text(ty),
         Attribute::Array(items) => format!("[{}]", list(items, attribute_text)),
         Attribute::Dictionary(entries) => {
-            let entries = list(entries, |entry| {
-                format!("{} = {}", entry.name, attribute_text(&entry.value))
-            });
+            let entries =
+                list(entries, |entry| format!("{} = {}", entry.name, attribute_text(&entry.value)));
             format!("{{{entries}}}")
         }
         Attribute::DenseElements(elements) => format!(
@@ -450,7 +453,9 @@ fn attribute_text(attribute: &Attribute) -> String {
             list(&groups.axes, attribute_text)
         ),
         Attribute::AxisRef(axis) => {
-            let part = axis.sub_axis.map(|part| format!(", sub_axis_info = ({}){}", part.pre_size, part.size));
+            let part = axis
+                .sub_axis
+                .map(|part| format!(", sub_axis_info = ({}){}", part.pre_size, part.size));
             format!(
                 "#stablehlo.axis_ref<name = {}{}>",
                 string_text(axis.name.as_bytes()),
@@ -458,7 +463,11 @@ fn attribute_text(attribute: &Attribute) -> String {
             )
         }
         Attribute::MeshAxis(axis) => {
-            format!("#stablehlo.mesh_axis<name = {}, size = {}>", string_text(axis.name.as_bytes()), axis.size)
+            format!(
+                "#stablehlo.mesh_axis<name = {}, size = {}>",
+                string_text(axis.name.as_bytes()),
+                axis.size
+            )
         }
         Attribute::SubAxisInfo(part) => format!("({}){}", part.pre_size, part.size),
         Attribute::Mesh(mesh) => {

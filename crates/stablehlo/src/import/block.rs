@@ -28,7 +28,16 @@ impl<'a> Importer<'a> {
             frontend_attributes: frontend_attributes(view)?,
             ..Info::default()
         };
-        lower(self, view)
+        lower(self, view)?;
+        match self.take_misfit() {
+            None => Ok(()),
+            Some(misfit) => {
+                let mut diagnostic = view.error(misfit.message);
+                diagnostic.notes.extend(misfit.notes);
+                diagnostic.hint = misfit.hint;
+                Err(diagnostic)
+            }
+        }
     }
 
     /// Lowers the operations of a block and gives the operands of its terminator, with a view of it.

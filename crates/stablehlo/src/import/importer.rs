@@ -32,6 +32,8 @@ pub(super) struct Importer<'a> {
     literals: FxHashMap<OpId, Arc<Literal>>,
     /// What instructions made now carry besides their op.
     pub(super) info: hlo::Info,
+    /// The first instruction of the operation at hand whose operands do not fit it.
+    misfit: Option<Diagnostic>,
 }
 
 /// A computation under construction and the values known in it.
@@ -52,7 +54,13 @@ impl<'a> Importer<'a> {
             scopes: Vec::new(),
             literals: FxHashMap::default(),
             info: hlo::Info::default(),
+            misfit: None,
         }
+    }
+
+    /// The first finding about instructions added since the last call.
+    pub(super) fn take_misfit(&mut self) -> Option<Diagnostic> {
+        self.misfit.take()
     }
 
     pub(super) fn view(&self, op: OpId) -> View<'a> {
@@ -133,7 +141,8 @@ impl<'a> Importer<'a> {
         &self.module[instruction].shape
     }
 
-    /// Adds an instruction to the computation at hand.
+    /// Adds an instruction to the computation at hand. Whether operands and shape fit the op is
+    /// checked; what does not is reported when the operation is done.
     pub(super) fn add(
         &mut self,
         op: impl Into<Op>,
@@ -153,6 +162,11 @@ impl<'a> Importer<'a> {
         operands: &[InstructionId],
     ) -> InstructionId {
         let computation = self.computation();
+        if self.misfit.is_none() {
+            let shapes: Vec<&Shape> =
+                operands.iter().map(|&operand| &self.module[operand].shape).collect();
+            self.misfit = hlo::infer(&self.module, &op, &shapes, Some(&shape)).err();
+        }
         let instruction = self.module.add_instruction(computation, name, op, shape, operands);
         if self.info != hlo::Info::default() {
             *self.module[instruction].info_mut() = self.info.clone();
