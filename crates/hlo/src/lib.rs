@@ -13,6 +13,7 @@ mod shape;
 mod sharding;
 pub mod small_float;
 pub mod text;
+pub mod verify;
 
 pub use element_type::{ElementType, TypeClass};
 pub use infer::infer;
@@ -23,3 +24,4 @@ pub use module::*;
 pub use op::{BinaryKind, Op, UnaryKind};
 pub use shape::{ArrayShape, Dims, ProgramShape, Shape};
 pub use sharding::*;
+pub use verify::{verify, verify_with_spans};

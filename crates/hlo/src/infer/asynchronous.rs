@@ -38,7 +38,7 @@ pub(super) fn update(operand: &Shape) -> Result<Shape> {
 }
 
 /// Checks which parts of the output share memory with which parts of operands.
-pub(super) fn aliases(
+pub(crate) fn aliases(
     aliases: &[OutputOperandAlias],
     operands: &[&Shape],
     result: &Shape,

@@ -204,7 +204,7 @@ impl Callee<'_> {
 }
 
 /// Whether two shapes are the same but for layouts and for what is dynamic.
-pub(super) fn agree(a: &Shape, b: &Shape) -> bool {
+pub(crate) fn agree(a: &Shape, b: &Shape) -> bool {
     agree_by(a, b, &|a, b| a == b)
 }
 

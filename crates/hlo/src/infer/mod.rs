@@ -25,7 +25,10 @@ use rxla_base::Diagnostic;
 
 use crate::op::{Arity, AsyncUpdate, Op};
 use crate::{ArrayShape, ElementType, Module, Shape};
-use check::{Result, agree, ensure};
+use check::{Result, ensure};
+
+pub(crate) use asynchronous::aliases as check_aliases;
+pub(crate) use check::agree;
 use collective::Group;
 
 /// The shape of `op` applied to operands of these shapes.
