@@ -1,12 +1,28 @@
 //! The client API of rxla: devices, buffers, programs.
 
+mod backend;
+mod backends;
 mod buffer;
+mod client;
+mod compile_options;
 mod device;
 mod event;
+mod executable;
+mod format;
+pub mod host;
+mod loaded;
 pub mod strided;
 
+pub use backend::{Backend, Program, Run};
 pub use buffer::Buffer;
+pub use client::{Client, ClientOptions};
+pub use compile_options::{CompileOptions, LogicalDevice};
 pub use device::{Device, Memory, MemoryKind, MemoryStats, MemoryUsage};
 pub use event::Event;
+pub use executable::{
+    CompiledMemory, Donation, Executable, Output, Parameter, Signature, layout_of,
+};
+pub use format::{Format, read_module};
+pub use loaded::{ExecuteOptions, LoadedExecutable};
 pub use rxla_base::{Code, Error, Result};
 pub use rxla_hlo as hlo;

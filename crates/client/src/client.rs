@@ -1,0 +1,130 @@
+//! The client: devices, and programs compiled for them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rxla_base::{Error, Result};
+use rxla_hlo::{Literal, Module};
+
+use crate::backend::Backend;
+use crate::buffer::Buffer;
+use crate::compile_options::CompileOptions;
+use crate::device::{Device, Memory, MemoryUsage};
+use crate::executable::Executable;
+use crate::loaded::LoadedExecutable;
+
+/// How a client is made.
+#[derive(Clone)]
+pub struct ClientOptions {
+    /// What the devices call their platform.
+    pub platform: String,
+    /// Number of virtual CPU devices.
+    pub device_count: usize,
+    /// Bytes that the buffers of one device may take together.
+    pub memory_limit: u64,
+    pub backends: Vec<Arc<dyn Backend>>,
+}
+
+impl Default for ClientOptions {
+    fn default() -> ClientOptions {
+        ClientOptions {
+            platform: "rxla".to_owned(),
+            device_count: 1,
+            memory_limit: u64::MAX,
+            backends: crate::backends::all(),
+        }
+    }
+}
+
+struct Inner {
+    platform: String,
+    devices: Vec<Arc<Device>>,
+    /// By falling priority.
+    backends: Vec<Arc<dyn Backend>>,
+}
+
+/// A set of devices of this process. Clones are the same client.
+#[derive(Clone)]
+pub struct Client(Arc<Inner>);
+
+impl Client {
+    /// A client with one CPU device.
+    pub fn cpu() -> Result<Client> {
+        Client::new(ClientOptions::default())
+    }
+
+    pub fn new(options: ClientOptions) -> Result<Client> {
+        if options.device_count == 0 {
+            return Err(Error::invalid_argument("a client needs at least one device"));
+        }
+        let devices = (0..options.device_count)
+            .map(|id| {
+                let usage = Arc::new(MemoryUsage::new(options.memory_limit));
+                Arc::new(Device::new(id, &options.platform, usage))
+            })
+            .collect();
+        let mut backends = options.backends;
+        backends.sort_by_key(|backend| std::cmp::Reverse(backend.priority()));
+        Ok(Client(Arc::new(Inner { platform: options.platform, devices, backends })))
+    }
+
+    pub fn platform(&self) -> &str {
+        &self.0.platform
+    }
+
+    pub fn devices(&self) -> &[Arc<Device>] {
+        &self.0.devices
+    }
+
+    /// The backends by falling priority.
+    pub fn backends(&self) -> &[Arc<dyn Backend>] {
+        &self.0.backends
+    }
+
+    /// A buffer with this value in the first device's default memory.
+    pub fn buffer(&self, literal: impl Into<Literal>) -> Result<Arc<Buffer>> {
+        self.buffer_in(literal, self.0.devices[0].default_memory())
+    }
+
+    /// A buffer with this value in a memory of this client.
+    pub fn buffer_in(&self, literal: impl Into<Literal>, memory: &Memory) -> Result<Arc<Buffer>> {
+        let device = self.device_of(memory)?;
+        Ok(Arc::new(Buffer::from_literal(literal.into(), device, memory)?))
+    }
+
+    /// The device that a memory of this client belongs to.
+    pub fn device_of(&self, memory: &Memory) -> Result<&Arc<Device>> {
+        self.0.devices.get(memory.device).ok_or_else(|| {
+            Error::invalid_argument(format!("`{}` is no memory of this client", memory.label()))
+        })
+    }
+
+    /// Compiles a module without choosing devices.
+    pub fn compile_only(
+        &self,
+        module: impl Into<Arc<Module>>,
+        options: CompileOptions,
+    ) -> Result<Executable> {
+        Executable::compile(&self.0.backends, module.into(), options)
+    }
+
+    /// Compiles a module for devices of this client.
+    pub fn compile(
+        &self,
+        module: impl Into<Arc<Module>>,
+        options: CompileOptions,
+    ) -> Result<LoadedExecutable> {
+        self.load(Arc::new(self.compile_only(module, options)?))
+    }
+
+    /// Binds an executable to the devices its options name.
+    pub fn load(&self, executable: Arc<Executable>) -> Result<LoadedExecutable> {
+        LoadedExecutable::new(self.clone(), executable)
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Client({}, {} devices)", self.0.platform, self.0.devices.len())
+    }
+}

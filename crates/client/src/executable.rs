@@ -1,0 +1,205 @@
+//! A compiled program, not yet bound to devices: what is known of it, and the code.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rxla_base::{Code, Error, Result};
+use rxla_hlo::{ArrayShape, Dims, Layout, Module, Shape};
+
+use crate::backend::{Backend, Program};
+use crate::compile_options::CompileOptions;
+use crate::device::MemoryKind;
+
+/// A compiled module.
+pub struct Executable {
+    module: Arc<Module>,
+    options: CompileOptions,
+    signature: Signature,
+    program: Box<dyn Program>,
+    backend: &'static str,
+}
+
+/// What a caller passes and gets, leaf by leaf.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Signature {
+    pub parameters: Vec<Parameter>,
+    pub outputs: Vec<Output>,
+    /// The entry computation's result is a tuple of the outputs.
+    pub tuple_result: bool,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Parameter {
+    /// With the layout the program wants the argument in.
+    pub shape: Shape,
+    pub memory: MemoryKind,
+    pub donation: Donation,
+}
+
+/// What a program may do with an argument.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Donation {
+    Kept,
+    /// The storage becomes that of an output.
+    Alias(usize),
+    /// The storage is the program's to use.
+    Donor,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Output {
+    /// With the layout the result comes in.
+    pub shape: Shape,
+    pub memory: MemoryKind,
+}
+
+impl Executable {
+    pub(crate) fn compile(
+        backends: &[Arc<dyn Backend>],
+        module: Arc<Module>,
+        options: CompileOptions,
+    ) -> Result<Executable> {
+        let signature = Signature::of(&module, &options)?;
+        let mut refusal = None;
+        for backend in backends {
+            match backend.compile(&module, &options) {
+                Ok(program) => {
+                    let backend = backend.name();
+                    return Ok(Executable { module, options, signature, program, backend });
+                }
+                Err(error) if error.code == Code::Unimplemented => refusal = Some(error),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(refusal.unwrap_or_else(|| Error::unimplemented("the client has no backend")))
+    }
+
+    pub fn name(&self) -> &str {
+        &self.module.name
+    }
+
+    pub fn module(&self) -> &Arc<Module> {
+        &self.module
+    }
+
+    pub fn options(&self) -> &CompileOptions {
+        &self.options
+    }
+
+    pub fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    /// Which backend compiled it.
+    pub fn backend(&self) -> &'static str {
+        self.backend
+    }
+
+    pub fn code_size(&self) -> u64 {
+        self.program.code_size()
+    }
+
+    pub(crate) fn program(&self) -> &dyn Program {
+        &*self.program
+    }
+
+    /// What one device needs to hold.
+    pub fn memory(&self) -> CompiledMemory {
+        let size = |shape: &Shape| shape.byte_size().unwrap_or(0) as u64;
+        let aliased = |parameter: &&Parameter| matches!(parameter.donation, Donation::Alias(_));
+        let parameters = &self.signature.parameters;
+        CompiledMemory {
+            code: self.code_size(),
+            arguments: parameters.iter().map(|parameter| size(&parameter.shape)).sum(),
+            outputs: self.signature.outputs.iter().map(|output| size(&output.shape)).sum(),
+            aliased: parameters.iter().filter(aliased).map(|p| size(&p.shape)).sum(),
+        }
+    }
+}
+
+/// Bytes that one execution of a program takes on one device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CompiledMemory {
+    pub code: u64,
+    pub arguments: u64,
+    pub outputs: u64,
+    /// Counted among arguments and outputs both.
+    pub aliased: u64,
+}
+
+impl fmt::Debug for Executable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Executable({}, {})", self.module.name, self.backend)
+    }
+}
+
+impl Signature {
+    fn of(module: &Module, options: &CompileOptions) -> Result<Signature> {
+        let entry = module
+            .try_entry()
+            .ok_or_else(|| Error::invalid_argument("the module has no entry computation"))?;
+        let program = module.program_shape(entry);
+        let layout = module.config.entry_computation_layout.as_ref();
+        let mut parameters = Vec::new();
+        for (number, (_, shape)) in program.parameters.iter().enumerate() {
+            let laid_out = layout.and_then(|layout| layout.parameters.get(number));
+            for (path, leaf) in laid_out.unwrap_or(shape).leaves() {
+                if !path.is_empty() && !options.tupled_arguments {
+                    return Err(Error::invalid_argument(format!(
+                        "parameter {number} is the tuple `{shape}`, but the compile options do \
+                         not say that arguments are tupled"
+                    )));
+                }
+                parameters.push(Parameter {
+                    shape: concrete(leaf),
+                    memory: memory_kind(leaf),
+                    donation: donation(module, number, &path),
+                });
+            }
+        }
+        let result = layout.map_or(&program.result, |layout| &layout.result);
+        let outputs = result
+            .leaves()
+            .into_iter()
+            .map(|(_, leaf)| Output { shape: concrete(leaf), memory: memory_kind(leaf) })
+            .collect();
+        Ok(Signature { parameters, outputs, tuple_result: result.as_tuple().is_some() })
+    }
+}
+
+fn donation(module: &Module, number: usize, path: &Dims) -> Donation {
+    let alias = module.config.input_output_alias.iter().find(|alias| {
+        alias.parameter == number as i64 && alias.parameter_index == *path
+    });
+    if let Some(alias) = alias {
+        let output = alias.output_index.first().copied().unwrap_or(0);
+        return Donation::Alias(usize::try_from(output).unwrap_or(0));
+    }
+    let donor = module
+        .config
+        .buffer_donors
+        .iter()
+        .any(|donor| donor.parameter == number as i64 && donor.parameter_index == *path);
+    if donor { Donation::Donor } else { Donation::Kept }
+}
+
+/// The leaf with a layout: row-major where none is given, which is our choice for "auto".
+fn concrete(leaf: &Shape) -> Shape {
+    leaf.with_default_layout()
+}
+
+fn memory_kind(leaf: &Shape) -> MemoryKind {
+    match leaf.as_array().and_then(|array| array.layout.as_ref()).map(|layout| layout.memory_space)
+    {
+        Some(HOST_MEMORY_SPACE) => MemoryKind::PinnedHost,
+        _ => MemoryKind::Device,
+    }
+}
+
+/// The memory space that layouts write for host memory.
+const HOST_MEMORY_SPACE: i64 = 5;
+
+/// The layout of an array, row-major if it names none.
+pub fn layout_of(array: &ArrayShape) -> Layout {
+    array.layout.as_deref().cloned().unwrap_or_else(|| Layout::row_major(array.rank()))
+}

@@ -1,0 +1,73 @@
+//! What a running program may ask of the world outside: custom calls and transfers to and from the
+//! host. Calls arrive on the thread that runs the program, with no lock held, so they may compile
+//! and execute other programs.
+
+use rxla_base::{Error, Result};
+use rxla_hlo::{Literal, Shape};
+
+/// The attributes of a custom call, typed.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Attribute {
+    /// A scalar, and whether it was `true` or `1` is in its type.
+    Scalar(Literal),
+    /// A one-dimensional array.
+    Array(Literal),
+    String(String),
+    /// Sorted by name.
+    Dictionary(Vec<(String, Attribute)>),
+}
+
+/// One custom call of a running program.
+pub struct CustomCall<'a> {
+    pub target: &'a str,
+    pub operands: &'a [Literal],
+    /// With the layouts the instruction names for operands, where it does.
+    pub operand_shapes: &'a [Shape],
+    /// A tuple if the call has several results.
+    pub result_shape: &'a Shape,
+    /// The backend config as text.
+    pub config: &'a str,
+    /// The call follows XLA's typed FFI: `config` is a dictionary of attributes.
+    pub typed: bool,
+    pub attributes: &'a [(String, Attribute)],
+    /// Position of the device among the client's.
+    pub device: usize,
+    pub run_id: u64,
+}
+
+/// The world outside a program.
+pub trait Host: Send + Sync {
+    /// Runs a custom call; `None` if nobody has registered the target.
+    fn custom_call(&self, call: &CustomCall<'_>) -> Option<Result<Literal>>;
+
+    /// Takes a value that the program sends to the host.
+    fn send(&self, device: usize, channel: i64, value: &Literal) -> Result<()>;
+
+    /// Gives a value that the program receives from the host.
+    fn receive(&self, device: usize, channel: i64, shape: &Shape) -> Result<Literal>;
+}
+
+/// A world without callbacks and with no custom calls.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Nobody;
+
+impl Host for Nobody {
+    fn custom_call(&self, _call: &CustomCall<'_>) -> Option<Result<Literal>> {
+        None
+    }
+
+    fn send(&self, _device: usize, channel: i64, _value: &Literal) -> Result<()> {
+        Err(no_callback("send", channel))
+    }
+
+    fn receive(&self, _device: usize, channel: i64, _shape: &Shape) -> Result<Literal> {
+        Err(no_callback("recv", channel))
+    }
+}
+
+fn no_callback(what: &str, channel: i64) -> Error {
+    Error::invalid_argument(format!(
+        "the program has a host `{what}` on channel {channel}, but the execution was given no \
+         callback for it"
+    ))
+}
