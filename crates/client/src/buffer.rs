@@ -105,7 +105,10 @@ impl Buffer {
                 // Deleted while it was under way: the contents have no home any more.
                 State::Deleted | State::Donated => {}
                 State::Ready { .. } | State::Failed(_) => {
-                    return Err(Error::new(Code::FailedPrecondition, "the buffer has contents already"));
+                    return Err(Error::new(
+                        Code::FailedPrecondition,
+                        "the buffer has contents already",
+                    ));
                 }
             }
         }
@@ -220,10 +223,7 @@ impl Buffer {
     }
 
     fn gone(&self) -> Error {
-        Error::invalid_argument(format!(
-            "the buffer `{}` has been deleted or donated",
-            self.shape
-        ))
+        Error::invalid_argument(format!("the buffer `{}` has been deleted or donated", self.shape))
     }
 }
 
@@ -270,10 +270,7 @@ mod tests {
         assert!(!buffer.ready().is_ready());
         buffer.fulfil(Ok(Literal::scalar(1f32))).unwrap();
         let error = buffer.literal().unwrap_err();
-        assert_eq!(
-            error.message,
-            "a buffer of shape `s32[]` was given a value of shape `f32[]`"
-        );
+        assert_eq!(error.message, "a buffer of shape `s32[]` was given a value of shape `f32[]`");
         assert!(buffer.fulfil(Ok(Literal::scalar(1i32))).is_err());
     }
 

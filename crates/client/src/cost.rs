@@ -1,5 +1,6 @@
 //! What a program costs, estimated from its HLO: the numbers frameworks show as cost analysis.
 
+use rxla_hlo::op::UnaryKind;
 use rxla_hlo::{ComputationId, Module, Op, Shape};
 
 /// Names and values as XLA calls them: `flops`, `transcendentals`, `bytes accessed`.
@@ -32,30 +33,64 @@ impl Cost {
         }
         for &id in module[computation].instructions() {
             let instruction = &module[id];
-            let elements = elements(&instruction.shape);
-            match &instruction.op {
-                Op::Parameter(_) | Op::Constant(_) | Op::Tuple(_) | Op::GetTupleElement(_) => {
-                    continue;
-                }
-                Op::Dot(dot) => {
-                    let contracted: f64 = dot
-                        .dimension_numbers
-                        .lhs_contracting_dimensions
-                        .iter()
-                        .filter_map(|&dimension| {
-                            let lhs = module.operand_shape(id, 0).as_array()?;
-                            lhs.dims.get(usize::try_from(dimension).ok()?).map(|&dim| dim as f64)
-                        })
-                        .product();
-                    self.flops += 2.0 * elements * contracted;
-                }
-                _ => {}
+            let results = elements(&instruction.shape);
+            let free = matches!(
+                instruction.op,
+                Op::Parameter(_) | Op::Constant(_) | Op::Tuple(_) | Op::GetTupleElement(_)
+            );
+            if free {
+                continue;
             }
             self.bytes += bytes(&instruction.shape);
-            for &operand in instruction.operands() {
-                self.bytes += bytes(&module[operand].shape);
+            self.bytes +=
+                instruction.operands().iter().map(|&o| bytes(&module[o].shape)).sum::<f64>();
+            if let Op::Unary(unary) = &instruction.op
+                && is_transcendental(unary.kind)
+            {
+                self.transcendentals += results;
+            } else if instruction.op.is_elementwise() {
+                self.flops += results;
+            }
+            if let Op::Dot(dot) = &instruction.op {
+                self.flops +=
+                    2.0 * results * sizes(module.operand_shape(id, 0), &dot.lhs_contracting_dims);
+            }
+            // A while or a conditional counts its computations once: how often they run is not
+            // known. A reduction runs its computation once per element that goes in.
+            let per_element = matches!(
+                instruction.op,
+                Op::Reduce(_) | Op::ReduceWindow(_) | Op::Scatter(_) | Op::SelectAndScatter(_)
+            );
+            for called in instruction.op.called_computations() {
+                let mut inner = Cost::default();
+                inner.add_computation(module, called, depth + 1);
+                let times = if per_element { elements(module.operand_shape(id, 0)) } else { 1.0 };
+                self.flops += inner.flops * times;
+                self.transcendentals += inner.transcendentals * times;
+                if !per_element {
+                    self.bytes += inner.bytes;
+                }
             }
         }
+    }
+}
+
+/// The product of an array's sizes in these dimensions.
+fn sizes(shape: &Shape, dimensions: &[i64]) -> f64 {
+    let size = |&dimension: &i64| {
+        let dims = &shape.as_array()?.dims;
+        dims.get(usize::try_from(dimension).ok()?).map(|&dim| dim as f64)
+    };
+    dimensions.iter().filter_map(size).product()
+}
+
+fn is_transcendental(kind: UnaryKind) -> bool {
+    use UnaryKind::*;
+    match kind {
+        Acos | Acosh | Asin | Asinh | Atanh | Cbrt | Cos | Cosh | Erf | Exp | Expm1 | Log
+        | Log1p | Logistic | Rsqrt | Sin | Sinh | Sqrt | Tan | Tanh => true,
+        Abs | Ceil | CountLeadingZeros | Floor | Imag | IsFinite | Negate | Not
+        | PopulationCount | Real | RoundNearestAfz | RoundNearestEven | Sign => false,
     }
 }
 

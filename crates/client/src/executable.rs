@@ -168,9 +168,11 @@ impl Signature {
 }
 
 fn donation(module: &Module, number: usize, path: &Dims) -> Donation {
-    let alias = module.config.input_output_alias.iter().find(|alias| {
-        alias.parameter == number as i64 && alias.parameter_index == *path
-    });
+    let alias = module
+        .config
+        .input_output_alias
+        .iter()
+        .find(|alias| alias.parameter == number as i64 && alias.parameter_index == *path);
     if let Some(alias) = alias {
         let output = alias.output_index.first().copied().unwrap_or(0);
         return Donation::Alias(usize::try_from(output).unwrap_or(0));

@@ -3,33 +3,22 @@
 //! and execute other programs.
 
 use rxla_base::{Error, Result};
+use rxla_hlo::op::CustomCallApiVersion;
 use rxla_hlo::{Literal, Shape};
-
-/// The attributes of a custom call, typed.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Attribute {
-    /// A scalar, and whether it was `true` or `1` is in its type.
-    Scalar(Literal),
-    /// A one-dimensional array.
-    Array(Literal),
-    String(String),
-    /// Sorted by name.
-    Dictionary(Vec<(String, Attribute)>),
-}
 
 /// One custom call of a running program.
 pub struct CustomCall<'a> {
     pub target: &'a str,
     pub operands: &'a [Literal],
-    /// With the layouts the instruction names for operands, where it does.
-    pub operand_shapes: &'a [Shape],
-    /// A tuple if the call has several results.
+    /// With the layouts that the call fixes for its operands, where it does.
+    pub operand_shapes: &'a [&'a Shape],
+    /// A tuple if the call has not exactly one result; with layouts where the call fixes them.
     pub result_shape: &'a Shape,
     /// The backend config as text.
     pub config: &'a str,
-    /// The call follows XLA's typed FFI: `config` is a dictionary of attributes.
-    pub typed: bool,
-    pub attributes: &'a [(String, Attribute)],
+    pub api_version: CustomCallApiVersion,
+    /// Results, by number, that start as an operand's contents and may share its memory.
+    pub aliases: &'a [(usize, usize)],
     /// Position of the device among the client's.
     pub device: usize,
     pub run_id: u64,

@@ -5,6 +5,7 @@ mod backends;
 mod buffer;
 mod client;
 mod compile_options;
+mod cost;
 mod device;
 mod event;
 mod executable;
@@ -17,6 +18,7 @@ pub use backend::{Backend, Program, Run};
 pub use buffer::Buffer;
 pub use client::{Client, ClientOptions};
 pub use compile_options::{CompileOptions, LogicalDevice};
+pub use cost::costs;
 pub use device::{Device, Memory, MemoryKind, MemoryStats, MemoryUsage};
 pub use event::Event;
 pub use executable::{

@@ -60,7 +60,10 @@ pub fn row_major_strides(dims: &[i64], width: usize) -> Option<Vec<i64>> {
 pub fn is_row_major(dims: &[i64], strides: &[i64], width: usize) -> bool {
     dims.contains(&0)
         || row_major_strides(dims, width).is_some_and(|expected| {
-            dims.iter().zip(strides).zip(expected).all(|((&dim, &stride), e)| dim == 1 || stride == e)
+            dims.iter()
+                .zip(strides)
+                .zip(expected)
+                .all(|((&dim, &stride), e)| dim == 1 || stride == e)
         })
 }
 

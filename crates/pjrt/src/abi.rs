@@ -19,7 +19,6 @@ use crate::handle::Table;
 /// More bytes or elements than any honest caller passes: beyond it a size is taken for garbage.
 const ABSURD: usize = 1 << 46;
 
-
 /// Declares entries: `fn NAME(args: ARGS [since FIELD]) { body }`. The body sees `args` as
 /// `&mut ARGS` and returns `Result<()>`. `since` names the last field of the oldest client we
 /// serve; without it the whole struct must be there.
@@ -240,8 +239,7 @@ pub(crate) fn out_text(text: &str) -> (*const std::ffi::c_char, usize) {
 
 /// A number for a C `int`.
 pub(crate) fn int(number: usize) -> Result<i32> {
-    i32::try_from(number)
-        .map_err(|_| Error::internal(format!("{number} does not fit a C `int`")))
+    i32::try_from(number).map_err(|_| Error::internal(format!("{number} does not fit a C `int`")))
 }
 
 /// Owned bytes for the caller to look at until it calls the deleter: data, size and the token that

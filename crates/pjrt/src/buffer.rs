@@ -531,7 +531,8 @@ static COPIES: Table<c_void, PendingCopy> = Table::new("pending raw copy");
 
 unsafe extern "C" fn copy_to_future(args: *mut ffi::PJRT_Buffer_CopyRawToHostFuture_Callback_Args) {
     // SAFETY: the framework passes its arguments with their size.
-    let Ok(Some(args)) = (unsafe { abi::versioned(args.cast_const(), "callback arguments") }) else {
+    let Ok(Some(args)) = (unsafe { abi::versioned(args.cast_const(), "callback arguments") })
+    else {
         return;
     };
     let Ok(copy) = COPIES.remove(args.callback_data) else { return };

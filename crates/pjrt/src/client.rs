@@ -349,14 +349,16 @@ static TRACKING: Table<ffi::PJRT_AsyncTrackingEvent, ()> = Table::new("PJRT_Asyn
 unsafe extern "C" fn keep_attributes(_attributes: *mut ffi::PJRT_Device_Attributes) {}
 
 fn lookup(client: &ClientObject, id: i32) -> Result<*mut ffi::PJRT_Device> {
-    usize::try_from(id).ok().and_then(|id| client.devices.get(id)).map(|device| device.0).ok_or_else(
-        || {
+    usize::try_from(id)
+        .ok()
+        .and_then(|id| client.devices.get(id))
+        .map(|device| device.0)
+        .ok_or_else(|| {
             Error::invalid_argument(format!(
                 "there is no device {id}; this client has {} devices",
                 client.devices.len()
             ))
-        },
-    )
+        })
 }
 
 /// The memory that a call names: by memory, else by device.

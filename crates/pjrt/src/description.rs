@@ -278,7 +278,9 @@ entry! {
 }
 
 /// The memory descriptions extension, to be chained to `next`.
-pub(crate) fn extension(next: *mut ffi::PJRT_Extension_Base) -> ffi::PJRT_MemoryDescriptions_Extension {
+pub(crate) fn extension(
+    next: *mut ffi::PJRT_Extension_Base,
+) -> ffi::PJRT_MemoryDescriptions_Extension {
     ffi::PJRT_MemoryDescriptions_Extension {
         base: ffi::PJRT_Extension_Base {
             struct_size: size_of::<ffi::PJRT_MemoryDescriptions_Extension>(),

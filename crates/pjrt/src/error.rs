@@ -6,7 +6,7 @@ use std::ptr;
 
 use rxla::{Code, Error, Result};
 
-use crate::abi::{self, entry, enter_silently};
+use crate::abi::{self, enter_silently, entry};
 use crate::ffi;
 use crate::handle::Table;
 

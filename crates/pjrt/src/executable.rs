@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hasher};
 use std::sync::{Arc, OnceLock};
 
 use rxla::hlo::Shape;
-use rxla::{Error, Executable, MemoryKind, Result};
+use rxla::{Error, Executable, MemoryKind};
 
 use crate::abi::{self, entry};
 use crate::client::CLIENTS;
@@ -37,7 +37,8 @@ impl Compiled {
             hasher.write(&source.code);
             hasher.finish()
         };
-        let fingerprint = format!("rxla-{}-{:016x}{:016x}", env!("CARGO_PKG_VERSION"), hash(0), hash(1));
+        let fingerprint =
+            format!("rxla-{}-{:016x}{:016x}", env!("CARGO_PKG_VERSION"), hash(0), hash(1));
         Arc::new(Compiled { executable: Arc::new(executable), source, fingerprint })
     }
 }

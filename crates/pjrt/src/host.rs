@@ -11,7 +11,7 @@ use rxla::host::{CustomCall, Host};
 use rxla::{Error, Event, LogicalDevice, Result};
 
 use crate::abi::{self, entry};
-use crate::client::{ClientObject, UserArg};
+use crate::client::UserArg;
 use crate::error;
 use crate::event;
 use crate::ffi;
@@ -33,7 +33,6 @@ pub(crate) struct CallbackHost {
     sends: FxHashMap<(usize, i64), (SendFn, UserArg)>,
     receives: FxHashMap<(usize, i64), (RecvFn, UserArg)>,
     context: Option<Arc<ContextObject>>,
-    platform: String,
 }
 
 /// The parameters that an execution must not take.
@@ -64,14 +63,12 @@ impl CallbackHost {
     /// The options' lists are as long as they say: one list per device, in it one entry per op.
     pub(crate) unsafe fn new(
         options: &ffi::PJRT_ExecuteOptions,
-        client: &ClientObject,
         devices: &[LogicalDevice],
     ) -> Result<CallbackHost> {
         let mut host = CallbackHost {
             sends: FxHashMap::default(),
             receives: FxHashMap::default(),
             context: CONTEXTS.get_optional(options.context)?,
-            platform: client.client.platform().to_owned(),
         };
         if options.num_send_ops > 0 && !options.send_callbacks.is_null() {
             for (index, logical) in devices.iter().enumerate() {
@@ -116,7 +113,7 @@ fn no_callback(what: &str, channel: i64) -> Error {
 
 impl Host for CallbackHost {
     fn custom_call(&self, call: &CustomCall<'_>) -> Option<Result<Literal>> {
-        Registry::call(&self.platform, self.context.as_deref(), call)
+        Registry::call(self.context.as_deref(), call)
     }
 
     fn send(&self, device: usize, channel: i64, value: &Literal) -> Result<()> {
@@ -155,11 +152,8 @@ impl Host for CallbackHost {
         let size = array.byte_size().ok_or_else(|| {
             Error::invalid_argument(format!("`{array}` has no size that memory could hold"))
         })?;
-        let stream = Arc::new(Stream {
-            total: size,
-            received: Mutex::new(Vec::new()),
-            done: Event::new(),
-        });
+        let stream =
+            Arc::new(Stream { total: size, received: Mutex::new(Vec::new()), done: Event::new() });
         if size == 0 {
             stream.done.complete(Ok(()));
         }

@@ -14,6 +14,7 @@ use crate::executable::{self, Compiled, EXECUTABLES};
 use crate::ffi;
 use crate::handle::Table;
 use crate::host::{self, CallbackHost};
+use crate::profiler;
 use crate::program::Source;
 use crate::raw::Raw;
 
@@ -26,10 +27,14 @@ pub(crate) struct LoadedObject {
     logical_ids: Vec<ffi::PJRT_LogicalDeviceIds>,
 }
 
-static LOADED: Table<ffi::PJRT_LoadedExecutable, LoadedObject> = Table::new("PJRT_LoadedExecutable");
+static LOADED: Table<ffi::PJRT_LoadedExecutable, LoadedObject> =
+    Table::new("PJRT_LoadedExecutable");
 
 /// Binds a compiled program to devices and hands it out.
-fn give(client: Arc<ClientObject>, compiled: Arc<Compiled>) -> Result<*mut ffi::PJRT_LoadedExecutable> {
+fn give(
+    client: Arc<ClientObject>,
+    compiled: Arc<Compiled>,
+) -> Result<*mut ffi::PJRT_LoadedExecutable> {
     let loaded = client.client.load(Arc::clone(&compiled.executable))?;
     let devices = loaded.devices().iter().map(|logical| client.device(logical.device)).collect();
     let logical_ids = loaded
@@ -205,7 +210,7 @@ fn execute(args: &mut ffi::PJRT_LoadedExecutable_Execute_Args) -> Result<()> {
     // SAFETY: the lists of the options are as long as they say.
     let (host, not_donated) = unsafe {
         (
-            CallbackHost::new(&raw_options, &object.client, object.loaded.devices())?,
+            CallbackHost::new(&raw_options, object.loaded.devices())?,
             host::not_donated(&raw_options)?,
         )
     };
@@ -214,7 +219,10 @@ fn execute(args: &mut ffi::PJRT_LoadedExecutable_Execute_Args) -> Result<()> {
         None => None,
     };
     let options = ExecuteOptions { not_donated, host: Arc::new(host), device };
-    let results = object.loaded.execute(&arguments, &options)?;
+    let first = device.or_else(|| object.loaded.devices().first().map(|logical| logical.device));
+    let results = profiler::record(object.loaded.executable().name(), first.unwrap_or(0), || {
+        object.loaded.execute(&arguments, &options)
+    })?;
     for (place, buffers) in places.iter().zip(results) {
         for (index, buffer) in buffers.into_iter().enumerate() {
             let done = buffer::give(&object.client, buffer);

@@ -56,13 +56,14 @@ struct Constant<T>(T);
 // SAFETY: never written.
 unsafe impl<T> Sync for Constant<T> {}
 
-static VTABLE: Constant<ffi::PJRT_Memory_FunctionTable> = Constant(ffi::PJRT_Memory_FunctionTable {
-    struct_size: size_of::<ffi::PJRT_Memory_FunctionTable>(),
-    extension_start: ptr::null_mut(),
-    instance_struct_size: size_of::<ffi::PJRT_Memory>(),
-    get_user_data: Some(get_user_data),
-    set_user_data: Some(set_user_data),
-});
+static VTABLE: Constant<ffi::PJRT_Memory_FunctionTable> =
+    Constant(ffi::PJRT_Memory_FunctionTable {
+        struct_size: size_of::<ffi::PJRT_Memory_FunctionTable>(),
+        extension_start: ptr::null_mut(),
+        instance_struct_size: size_of::<ffi::PJRT_Memory>(),
+        get_user_data: Some(get_user_data),
+        set_user_data: Some(set_user_data),
+    });
 
 impl MemoryObject {
     pub(crate) fn new(memory: Memory) -> MemoryObject {

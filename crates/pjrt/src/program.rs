@@ -30,11 +30,13 @@ impl Source {
         unsafe {
             let program = abi::versioned(program, "program")?
                 .ok_or_else(|| Error::invalid_argument("`program` is null"))?;
-            let code = abi::slice(program.code.cast_const().cast::<u8>(), program.code_size, "code")?;
+            let code =
+                abi::slice(program.code.cast_const().cast::<u8>(), program.code_size, "code")?;
             Ok(Source {
                 format: abi::text(program.format, program.format_size, "format")?.to_owned(),
                 code: code.to_vec(),
-                options: abi::slice(options.cast::<u8>(), options_size, "compile_options")?.to_vec(),
+                options: abi::slice(options.cast::<u8>(), options_size, "compile_options")?
+                    .to_vec(),
             })
         }
     }
@@ -67,7 +69,8 @@ impl Source {
     }
 
     pub(crate) fn deserialize(bytes: &[u8]) -> Result<Source> {
-        let broken = || Error::new(Code::DataLoss, "these bytes are no serialized executable of rxla");
+        let broken =
+            || Error::new(Code::DataLoss, "these bytes are no serialized executable of rxla");
         let mut rest = bytes.strip_prefix(MAGIC).ok_or_else(broken)?;
         let mut part = || {
             let (length, after) = rest.split_first_chunk::<8>().ok_or_else(broken)?;
@@ -90,11 +93,8 @@ mod tests {
 
     #[test]
     fn the_envelope_is_read_back_and_checked() {
-        let source = Source {
-            format: "mlir".to_owned(),
-            code: b"ML\xefR".to_vec(),
-            options: vec![1, 2, 3],
-        };
+        let source =
+            Source { format: "mlir".to_owned(), code: b"ML\xefR".to_vec(), options: vec![1, 2, 3] };
         let bytes = source.serialize();
         assert_eq!(Source::deserialize(&bytes).unwrap(), source);
         for length in 0..bytes.len() {

@@ -4,7 +4,8 @@
 use std::ffi::c_char;
 
 use rxla::hlo::{
-    DeviceOrder, Module, ShardGroup, Sharding, ShardingKind, SingleSharding, SubgroupKind,
+    DeviceOrder, InstructionId, Module, ShardGroup, Sharding, ShardingKind, SingleSharding,
+    SubgroupKind,
 };
 
 use crate::abi::entry;
@@ -41,24 +42,30 @@ impl SerializedShardings {
         if partitions <= 1 {
             return none;
         }
-        let sharding = |id| module[id].info().and_then(|info| info.sharding.as_ref());
+        let sharding =
+            |id: InstructionId| module[id].info().and_then(|info| info.sharding.as_ref());
         let config = &module.config;
-        let parameters = &module[entry].parameters();
-        let parameters = if config.spmd_parameters_shardings.len() == parameters.len() {
-            config.spmd_parameters_shardings.iter().map(proto).collect()
-        } else {
-            parameters.iter().map(|&parameter| proto(sharding(parameter)?)).collect()
-        };
+        let parameters = module[entry].parameters();
+        let parameters: Option<Vec<Vec<u8>>> =
+            if config.spmd_parameters_shardings.len() == parameters.len() {
+                config.spmd_parameters_shardings.iter().map(proto).collect()
+            } else {
+                parameters.iter().map(|&parameter| proto(sharding(parameter)?)).collect()
+            };
         let root = module[entry].root();
-        let outputs = match config.spmd_output_sharding.as_ref().or_else(|| sharding(root)) {
-            Some(Sharding::Tuple(elements)) => elements.iter().map(proto).collect(),
-            Some(single) => {
-                let leaves = module[root].shape.leaves().len();
-                proto(single).map(|proto| vec![proto; leaves])
-            }
-            None => None,
-        };
-        SerializedShardings { parameters: parameters.map(List::new), outputs: outputs.map(List::new) }
+        let outputs: Option<Vec<Vec<u8>>> =
+            match config.spmd_output_sharding.as_ref().or_else(|| sharding(root)) {
+                Some(Sharding::Tuple(elements)) => elements.iter().map(proto).collect(),
+                Some(single) => {
+                    let leaves = module[root].shape.leaves().len();
+                    proto(single).map(|proto| vec![proto; leaves])
+                }
+                None => None,
+            };
+        SerializedShardings {
+            parameters: parameters.map(List::new),
+            outputs: outputs.map(List::new),
+        }
     }
 }
 
