@@ -48,11 +48,11 @@ pub(super) fn zip_to<S: NativeType, T: NativeType>(
     Ok(result)
 }
 
-/// Floats narrower than `f32` pass through it, so many at a time: rounding once per op is then
-/// exact for arithmetic, because `f32` has more than twice their digits.
-const CHUNK: usize = 512;
+/// Floats narrower than `f32` pass through `f64`, so many at a time, and are rounded once per op.
+/// For arithmetic that is exact, because `f64` has more than twice their digits.
+const CHUNK: usize = 256;
 
-pub(super) fn map_narrow<T: Element<Wide = f64>>(values: &mut [T], kernel: Unary<f32>) {
+pub(super) fn map_narrow<T: Element<Wide = f64>>(values: &mut [T], kernel: Unary<f64>) {
     let mut buffer = [0.0; CHUNK];
     for values in values.chunks_mut(CHUNK) {
         let buffer = &mut buffer[..values.len()];
@@ -62,7 +62,7 @@ pub(super) fn map_narrow<T: Element<Wide = f64>>(values: &mut [T], kernel: Unary
     }
 }
 
-pub(super) fn zip_narrow<T: Element<Wide = f64>>(lhs: &mut [T], rhs: &[T], kernel: Binary<f32>) {
+pub(super) fn zip_narrow<T: Element<Wide = f64>>(lhs: &mut [T], rhs: &[T], kernel: Binary<f64>) {
     let (mut left, mut right) = ([0.0; CHUNK], [0.0; CHUNK]);
     for (lhs, rhs) in lhs.chunks_mut(CHUNK).zip(rhs.chunks(CHUNK)) {
         let (left, right) = (&mut left[..lhs.len()], &mut right[..rhs.len()]);
@@ -73,15 +73,14 @@ pub(super) fn zip_narrow<T: Element<Wide = f64>>(lhs: &mut [T], rhs: &[T], kerne
     }
 }
 
-fn widen<T: Element<Wide = f64>>(values: &[T], out: &mut [f32]) {
+fn widen<T: Element<Wide = f64>>(values: &[T], out: &mut [f64]) {
     for (out, value) in out.iter_mut().zip(values) {
-        // Exact: every narrower float is an `f32`.
-        *out = value.widen() as f32;
+        *out = value.widen();
     }
 }
 
-fn narrow<T: Element<Wide = f64>>(values: &[f32], out: &mut [T]) {
+fn narrow<T: Element<Wide = f64>>(values: &[f64], out: &mut [T]) {
     for (out, &value) in out.iter_mut().zip(values) {
-        *out = T::from_f64(f64::from(value));
+        *out = T::from_f64(value);
     }
 }

@@ -5,7 +5,7 @@
 //! else holds may be overwritten by the result.
 //!
 //! A kernel is chosen once per array and works on slices: [`integer`], [`real`], [`complex`] and
-//! [`predicate`] hold those of their types. Floats narrower than `f32` are computed in `f32` and
+//! [`predicate`] hold those of their types. Floats narrower than `f32` are computed in `f64` and
 //! rounded once per op. What a type does not have is an error as XLA's verifier would give.
 
 mod choice;

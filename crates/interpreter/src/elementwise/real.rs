@@ -111,7 +111,7 @@ pub(super) fn unary<F: Real>(kind: UnaryKind) -> Option<Unary<F>> {
     Some(match kind {
         UnaryKind::Abs => |v| map(v, F::abs),
         UnaryKind::Acos => |v| map(v, |x| x.through_f64(libm::acos)),
-        UnaryKind::Acosh => |v| map(v, |x| x.through_f64(libm::acosh)),
+        UnaryKind::Acosh => |v| map(v, |x| x.through_f64(acosh)),
         UnaryKind::Asin => |v| map(v, |x| x.through_f64(libm::asin)),
         UnaryKind::Asinh => |v| map(v, |x| x.through_f64(libm::asinh)),
         UnaryKind::Atanh => |v| map(v, |x| x.through_f64(libm::atanh)),
@@ -186,6 +186,11 @@ pub(super) fn minimum<F: Real>(x: F, y: F) -> F {
 /// Zeros and NaN are their own signs.
 fn sign<F: Real>(x: F) -> F {
     if x.is_nan() || x == F::ZERO { x } else { F::ONE.copysign(x) }
+}
+
+/// NaN below 1, where the crate's function is not always.
+fn acosh(x: f64) -> f64 {
+    if x < 1.0 { f64::NAN } else { libm::acosh(x) }
 }
 
 /// 1 / (1 + e^-x), without overflow on the negative side.

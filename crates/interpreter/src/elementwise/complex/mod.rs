@@ -5,6 +5,8 @@ mod arithmetic;
 mod exponential;
 mod inverse;
 mod power;
+#[cfg(test)]
+mod tests;
 
 use num_complex::Complex;
 use rxla_hlo::native::{C64, C128};
