@@ -267,7 +267,8 @@ impl Module {
                 "operand `{}` of `{name}` is not in its computation",
                 operand.name
             );
-            if operand.users.last() != Some(&id) && !operand.users.contains(&id) {
+            // Only this instruction adds itself, so it stands last if it stands there.
+            if operand.users.last() != Some(&id) {
                 operand.users.push(id);
             }
         }

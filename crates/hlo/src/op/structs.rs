@@ -14,6 +14,8 @@ use crate::{ComputationId, Dims, Literal, Shape};
 pub enum Presence {
     Required,
     Optional,
+    /// Text may leave it out, but it is printed always, as XLA does.
+    Printed,
     /// Not an attribute in text: it is written some other way (a literal, a parameter number).
     NotInText,
 }
@@ -93,23 +95,23 @@ attributes! {
     AfterAll {}
     AllGather {
         Optional channel_id: Option<i64>,
-        Optional replica_groups: ReplicaGroups,
+        Printed replica_groups: ReplicaGroups,
         Optional constrain_layout: bool,
-        Optional use_global_device_ids: bool,
         /// The one dimension along which parts are joined.
         Required dimensions: Dims,
+        Optional use_global_device_ids: bool,
     }
     AllGatherStart {
         Optional channel_id: Option<i64>,
-        Optional replica_groups: ReplicaGroups,
+        Printed replica_groups: ReplicaGroups,
         Optional constrain_layout: bool,
-        Optional use_global_device_ids: bool,
         Required dimensions: Dims,
+        Optional use_global_device_ids: bool,
     }
     AllGatherDone {}
     AllReduce {
         Optional channel_id: Option<i64>,
-        Optional replica_groups: ReplicaGroups,
+        Printed replica_groups: ReplicaGroups,
         Optional constrain_layout: bool,
         Optional use_global_device_ids: bool,
         Optional mode: Option<CollectiveGroupMode>,
@@ -117,7 +119,7 @@ attributes! {
     }
     AllReduceStart {
         Optional channel_id: Option<i64>,
-        Optional replica_groups: ReplicaGroups,
+        Printed replica_groups: ReplicaGroups,
         Optional constrain_layout: bool,
         Optional use_global_device_ids: bool,
         Optional mode: Option<CollectiveGroupMode>,
@@ -126,7 +128,7 @@ attributes! {
     AllReduceDone {}
     AllToAll {
         Optional channel_id: Option<i64>,
-        Optional replica_groups: ReplicaGroups,
+        Printed replica_groups: ReplicaGroups,
         Optional constrain_layout: bool,
         /// Given for the array form; the tuple form has one operand per participant.
         Optional dimensions: Dims,
@@ -166,18 +168,18 @@ attributes! {
     Clamp {}
     CollectiveBroadcast {
         Optional channel_id: Option<i64>,
-        Optional replica_groups: ReplicaGroups,
+        Printed replica_groups: ReplicaGroups,
         /// The root is an operand rather than the first of each group.
         Optional has_dynamic_root: bool,
     }
     CollectivePermute {
         Optional channel_id: Option<i64>,
-        Optional source_target_pairs: Vec<(i64, i64)>,
+        Required source_target_pairs: Vec<(i64, i64)>,
         Optional slice_sizes: Vec<Dims>,
     }
     CollectivePermuteStart {
         Optional channel_id: Option<i64>,
-        Optional source_target_pairs: Vec<(i64, i64)>,
+        Required source_target_pairs: Vec<(i64, i64)>,
         Optional slice_sizes: Vec<Dims>,
     }
     CollectivePermuteDone {}
@@ -211,18 +213,18 @@ attributes! {
         Optional dim_labels: Option<ConvolutionDimensions>,
         Optional feature_group_count: GroupCount,
         Optional batch_group_count: GroupCount,
+        Optional operand_precision: Vec<Precision>,
+        Optional padding_type: Option<PaddingType>,
         Required custom_call_target: String,
         /// One per operand when the call fixes layouts.
         Optional operand_layout_constraints: Option<Vec<Shape>>,
         Optional custom_call_has_side_effect: bool,
-        Optional to_apply: Option<ComputationId>,
-        Optional called_computations: Vec<ComputationId>,
-        Optional output_to_operand_aliasing: Vec<OutputOperandAlias>,
-        Optional padding_type: Option<PaddingType>,
         Optional literal: Option<Arc<Literal>>,
-        Optional operand_precision: Vec<Precision>,
+        Optional output_to_operand_aliasing: Vec<OutputOperandAlias>,
         Optional schedule: Option<CustomCallSchedule>,
         Optional api_version: Option<CustomCallApiVersion>,
+        Optional to_apply: Option<ComputationId>,
+        Optional called_computations: Vec<ComputationId>,
     }
     DynamicReshape {}
     Domain {
@@ -230,9 +232,9 @@ attributes! {
     }
     Dot {
         Optional lhs_batch_dims: Dims,
-        Optional lhs_contracting_dims: Dims,
+        Printed lhs_contracting_dims: Dims,
         Optional rhs_batch_dims: Dims,
-        Optional rhs_contracting_dims: Dims,
+        Printed rhs_contracting_dims: Dims,
         Optional operand_precision: Vec<Precision>,
         Optional algorithm: Option<DotAlgorithm>,
     }
@@ -273,7 +275,7 @@ attributes! {
         Required iota_dimension: i64,
     }
     Map {
-        Optional dimensions: Dims,
+        Printed dimensions: Dims,
         Required to_apply: ComputationId,
     }
     OptimizationBarrier {}
@@ -290,14 +292,14 @@ attributes! {
     PartitionId {}
     RaggedAllToAll {
         Optional channel_id: Option<i64>,
-        Optional replica_groups: ReplicaGroups,
+        Printed replica_groups: ReplicaGroups,
         Optional dimensions: Dims,
     }
     RaggedDot {
         Optional lhs_batch_dims: Dims,
-        Optional lhs_contracting_dims: Dims,
+        Printed lhs_contracting_dims: Dims,
         Optional rhs_batch_dims: Dims,
-        Optional rhs_contracting_dims: Dims,
+        Printed rhs_contracting_dims: Dims,
         Optional lhs_ragged_dims: Dims,
         Optional rhs_group_dims: Dims,
         Optional operand_precision: Vec<Precision>,
@@ -321,7 +323,7 @@ attributes! {
     }
     ReduceScatter {
         Optional channel_id: Option<i64>,
-        Optional replica_groups: ReplicaGroups,
+        Printed replica_groups: ReplicaGroups,
         Optional constrain_layout: bool,
         Optional use_global_device_ids: bool,
         Optional mode: Option<CollectiveGroupMode>,
@@ -350,9 +352,9 @@ attributes! {
     }
     ScaledDot {
         Optional lhs_batch_dims: Dims,
-        Optional lhs_contracting_dims: Dims,
+        Printed lhs_contracting_dims: Dims,
         Optional rhs_batch_dims: Dims,
-        Optional rhs_contracting_dims: Dims,
+        Printed rhs_contracting_dims: Dims,
         Optional operand_precision: Vec<Precision>,
         Optional algorithm: Option<DotAlgorithm>,
     }
@@ -403,7 +405,7 @@ attributes! {
     StochasticConvert {}
     TopK {
         Required k: i64,
-        Optional largest: Largest,
+        Printed largest: Largest,
         Optional is_stable: bool,
     }
     Transpose {
@@ -414,7 +416,7 @@ attributes! {
         Optional left_side: bool,
         Optional lower: bool,
         Optional unit_diagonal: bool,
-        Optional transpose_a: TransposeKind,
+        Printed transpose_a: TransposeKind,
     }
     Tuple {}
     While {

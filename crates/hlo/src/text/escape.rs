@@ -110,8 +110,7 @@ pub(super) fn is_json_dictionary(text: &str) -> bool {
     let bytes = text.as_bytes();
     let first = lex(bytes, 0);
     first.kind == TokenKind::LeftBrace
-        && json_end(bytes, first.start)
-            .is_some_and(|end| lex(bytes, end).kind == TokenKind::End)
+        && json_end(bytes, first.start).is_some_and(|end| lex(bytes, end).kind == TokenKind::End)
 }
 
 #[cfg(test)]

@@ -62,5 +62,4 @@ impl<'a> Parser<'a> {
             Ok(())
         })
     }
-
 }

@@ -12,7 +12,7 @@ pub(in crate::text) struct Scope<'a> {
     pub(super) computation: ComputationId,
     /// `None` for an instruction that failed: its users fail silently.
     pub(super) names: FxHashMap<&'a str, Option<InstructionId>>,
-    root: Option<Span>,
+    pub(super) root: Option<Span>,
     pub(super) last: Option<InstructionId>,
     /// Undefined operands with a shape become parameters.
     pub(super) invents_parameters: bool,
@@ -92,7 +92,8 @@ impl<'a> Parser<'a> {
         let has_root_mark = self.scope().root.is_some();
         let last = self.scope().last;
         let name = self.module[computation].name();
-        let has_failures = self.scopes.last().is_some_and(|s| s.names.values().any(Option::is_none));
+        let has_failures =
+            self.scopes.last().is_some_and(|s| s.names.values().any(Option::is_none));
         if has_failures {
             return Ok(());
         }

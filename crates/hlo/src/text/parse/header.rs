@@ -23,7 +23,7 @@ const NAMES: [&str; 11] = [
     "origin_recovery_table",
 ];
 
-impl Parser<'_> {
+impl<'a> Parser<'a> {
     /// `, name=value, …` after the module's name.
     pub(super) fn header_attributes(&mut self) -> Parse<()> {
         let mut given: Vec<&str> = Vec::new();
@@ -167,7 +167,7 @@ impl Parser<'_> {
 
     /// The text of a value that nobody knows: up to a comma or closing bracket outside of
     /// brackets, or to the end of the line there.
-    pub(super) fn unknown_value(&mut self) -> &str {
+    pub(super) fn unknown_value(&mut self) -> &'a str {
         let start = self.token.start;
         let mut depth = 0usize;
         loop {

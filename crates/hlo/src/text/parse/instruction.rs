@@ -155,8 +155,7 @@ impl<'a> Parser<'a> {
             }
             _ => {
                 let known = attribute_names(draft).into_iter().chain(super::common::NAMES);
-                let message =
-                    format!("unknown attribute `{name}` of `{}`", draft.op.name());
+                let message = format!("unknown attribute `{name}` of `{}`", draft.op.name());
                 let mut warning = Diagnostic::warning(message).at(span);
                 if let Some(near) = nearest(name, known) {
                     warning = warning.hint(format!("did you mean `{near}`?"));

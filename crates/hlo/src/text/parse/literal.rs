@@ -4,7 +4,7 @@
 use rxla_base::Diagnostic;
 
 use super::{Failed, MissingLayouts, Parse, Parser};
-use crate::literal::ElementText;
+use crate::literal::{Element, ElementText};
 use crate::text::lexer::TokenKind;
 use crate::{ArrayLiteral, ArrayShape, Literal, Shape, with_native};
 

@@ -30,7 +30,7 @@ const FIELDS: &[&str] = &[
 impl<'a> Parser<'a> {
     /// `{name=value name=value}`; commas between are allowed. `field` parses the value of a name
     /// or says that it knows no such name.
-    pub(super) fn fields(
+    pub(in crate::text) fn fields(
         &mut self,
         mut field: impl FnMut(&mut Self, &'a str, Span) -> Parse<()>,
     ) -> Parse<()> {
@@ -105,7 +105,8 @@ impl<'a> Parser<'a> {
             let (name, span) = parser.attribute_name()?;
             let value = parser.string_or_dictionary()?;
             if attributes.insert(name.to_owned(), value).is_some() {
-                let warning = format!("frontend attribute `{name}` is given twice; the last counts");
+                let warning =
+                    format!("frontend attribute `{name}` is given twice; the last counts");
                 parser.warn(Diagnostic::warning(warning).at(span));
             }
             Ok(())

@@ -23,7 +23,9 @@ mod wrapped;
 use rustc_hash::FxHashMap;
 use rxla_base::{Diagnostic, SecondaryMap, Severity, Span};
 
-pub(super) use self::computation::Scope;
+use self::computation::Scope;
+pub(super) use self::instruction::default_comparison;
+pub use self::module::parse;
 use super::escape::unescape;
 use super::lexer::{Token, TokenKind, json_end, lex};
 use super::nearest::nearest;
@@ -279,9 +281,8 @@ impl<'a> Parser<'a> {
     pub(super) fn small_integer(&mut self) -> Parse<i32> {
         let token = self.token;
         let value = self.integer()?;
-        i32::try_from(value).map_err(|_| {
-            self.error(token.span(), format!("`{value}` does not fit 32 bits"))
-        })
+        i32::try_from(value)
+            .map_err(|_| self.error(token.span(), format!("`{value}` does not fit 32 bits")))
     }
 
     /// A number as `f64`; integers, `inf` and `nan` included.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use rxla_base::{Diagnostic, Span};
 use rustc_hash::FxHashSet;
+use rxla_base::{Diagnostic, Span};
 
 use super::{NamedComputation, Parse, ParseOptions, Parsed, Parser, Scope};
 use crate::text::lexer::TokenKind;
@@ -69,9 +69,8 @@ impl<'a> Parser<'a> {
     }
 
     fn computations(&mut self) -> Parse<()> {
-        let mut last = None;
         let mut entry: Option<(ComputationId, Span)> = None;
-        loop {
+        let last = loop {
             let span = self.token.span();
             let is_entry = self.at_word("ENTRY")
                 && matches!(self.peek().kind, TokenKind::Name | TokenKind::Word);
@@ -79,7 +78,6 @@ impl<'a> Parser<'a> {
                 self.advance();
             }
             let computation = self.computation()?;
-            last = Some(computation);
             if is_entry {
                 if let Some((_, first)) = entry {
                     let error = Diagnostic::error("a module has one `ENTRY` computation");
@@ -88,12 +86,10 @@ impl<'a> Parser<'a> {
                 entry = Some((computation, span));
             }
             if self.at(TokenKind::End) {
-                break;
+                break computation;
             }
-        }
-        if let Some(entry) = entry.map(|(entry, _)| entry).or(last) {
-            self.module.set_entry(entry);
-        }
+        };
+        self.module.set_entry(entry.map_or(last, |(entry, _)| entry));
         Ok(())
     }
 

@@ -116,7 +116,7 @@ impl Parser<'_> {
     }
 
     /// `[2,2]0,1,2,3` or `[2,2]<=[4]`.
-    pub(super) fn tile_assignment(&mut self) -> Parse<TileSharding> {
+    pub(in crate::text) fn tile_assignment(&mut self) -> Parse<TileSharding> {
         let tile_dims = self.squared_integers()?;
         let devices = if self.eat(TokenKind::LessEqual) {
             let (reshape, transpose) = self.iota_order()?;
@@ -195,7 +195,7 @@ impl Parser<'_> {
     }
 
     /// `mesh['x'=2,'y'=4], device_ids=([4,2]T(1,0))` or `maximal_mesh[device_id=3]`.
-    pub(super) fn mesh(&mut self) -> Parse<Mesh> {
+    pub(in crate::text) fn mesh(&mut self) -> Parse<Mesh> {
         let start = self.token.start;
         let mut mesh = Mesh::default();
         if self.eat_word("maximal_mesh") {
@@ -272,7 +272,7 @@ impl Parser<'_> {
         Ok(AxisRef { axis: axis as i64, sub_axis })
     }
 
-    pub(super) fn axis_refs(&mut self, mesh: &Mesh) -> Parse<Vec<AxisRef>> {
+    pub(in crate::text) fn axis_refs(&mut self, mesh: &Mesh) -> Parse<Vec<AxisRef>> {
         let mut axes = Vec::new();
         self.braced(|parser| {
             axes.push(parser.axis_ref(mesh)?);
@@ -357,7 +357,6 @@ const WORDS: [&str; 12] = [
 ];
 
 fn product(dims: &Dims) -> Option<i64> {
-    dims.iter().try_fold(1i64, |product, &dim| {
-        (dim > 0).then(|| product.checked_mul(dim)).flatten()
-    })
+    dims.iter()
+        .try_fold(1i64, |product, &dim| (dim > 0).then(|| product.checked_mul(dim)).flatten())
 }

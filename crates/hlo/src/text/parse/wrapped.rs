@@ -70,10 +70,8 @@ impl<'a> Parser<'a> {
     fn check_continuation(&mut self, draft: &mut Draft<'a>) -> Parse<()> {
         let start = draft.operands.first().and_then(|&operand| self.start_of(operand));
         let Some(start) = start else {
-            let message = format!(
-                "the operand of `{}` is an asynchronous start or update",
-                draft.op.name()
-            );
+            let message =
+                format!("the operand of `{}` is an asynchronous start or update", draft.op.name());
             return Err(self.error(draft.span, message));
         };
         let Some(wrapped) = &draft.wrapped else { return Ok(()) };
@@ -81,10 +79,8 @@ impl<'a> Parser<'a> {
         let Some(root) = self.module[op.calls].try_root() else { return Ok(()) };
         let actual = self.module[root].op.name();
         if actual != wrapped.name() {
-            let message = format!(
-                "this continues a `{}`, but its start wraps a `{actual}`",
-                wrapped.name()
-            );
+            let message =
+                format!("this continues a `{}`, but its start wraps a `{actual}`", wrapped.name());
             return Err(self.error(draft.span, message));
         }
         Ok(())
