@@ -17,9 +17,9 @@ pub enum Format {
 }
 
 /// Reads a program.
-pub fn read_module(format: Format, _bytes: &[u8]) -> Result<Module> {
+pub fn read_module(format: Format, bytes: &[u8]) -> Result<Module> {
     match format {
-        Format::StableHlo => Err(Error::unimplemented("reading StableHLO")),
+        Format::StableHlo => rxla_stablehlo::to_hlo(bytes),
         Format::HloText => Err(Error::unimplemented("reading HLO text")),
         Format::HloProto | Format::HloProtoWithConfig => {
             Err(Error::unimplemented("reading HLO protocol buffers"))

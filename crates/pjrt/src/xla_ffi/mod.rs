@@ -183,3 +183,32 @@ pub(crate) fn extension(next: *mut ffi::PJRT_Extension_Base) -> ffi::PJRT_FFI_Ex
         register_handler: Some(PJRT_FFI_Register_Handler),
     }
 }
+
+/// Registers a type of handlers' state or data, for loaders that are no PJRT client. The id is read
+/// from and written to `type_id`. Returns whether that was possible.
+///
+/// # Safety
+/// `name` ends in a null byte; `type_id` points to a type id; `type_info` is null or points to one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn RXLA_RegisterFfiType(
+    name: *const c_char,
+    type_id: *mut ffi::XLA_FFI_TypeId,
+    type_info: *const ffi::XLA_FFI_TypeInfo,
+) -> bool {
+    if name.is_null() || type_id.is_null() {
+        return false;
+    }
+    // SAFETY: the caller's promise.
+    let (name, given, deleter) = unsafe {
+        let deleter = if type_info.is_null() { None } else { (*type_info).deleter };
+        (std::ffi::CStr::from_ptr(name), (*type_id).type_id, deleter)
+    };
+    let id = abi::contain("RXLA_RegisterFfiType", || {
+        let name = name.to_str().map_err(|_| Error::invalid_argument("the name is not UTF-8"))?;
+        types::register(name, given, deleter)
+    });
+    let Ok(id) = id else { return false };
+    // SAFETY: as above.
+    unsafe { (*type_id).type_id = id };
+    true
+}
