@@ -12,12 +12,12 @@ from jax._src.interpreters import mlir
 from jax.interpreters import mlir as public_mlir
 
 
-class _Renamed:
-    """An object that answers `platform` with another name."""
+class _Changed:
+    """An object with some attributes that read differently."""
 
-    def __init__(self, inner, platform: str):
+    def __init__(self, inner, **changed):
         self._inner = inner
-        self.platform = platform
+        self.__dict__.update(changed)
 
     def __getattr__(self, name):
         return getattr(self._inner, name)
@@ -43,8 +43,7 @@ def _install_callbacks(platform: str) -> None:
 
     def emit_python_callback(ctx, *args, **kwargs):
         if ctx.module_context.platforms == (platform,):
-            context = ctx.module_context.replace(platforms=("tpu",))
-            ctx = ctx.replace(module_context=context)
+            ctx = ctx.replace(module_context=_Changed(ctx.module_context, platforms=("tpu",)))
         return emit(ctx, *args, **kwargs)
 
     callback.emit_python_callback = emit_python_callback
@@ -56,6 +55,8 @@ def _install_compilation_cache(platform: str) -> None:
     is_cache_used = compilation_cache.is_cache_used
 
     def is_used(backend):
-        return is_cache_used(_Renamed(backend, "cpu") if backend.platform == platform else backend)
+        if backend.platform == platform:
+            backend = _Changed(backend, platform="cpu")
+        return is_cache_used(backend)
 
     compilation_cache.is_cache_used = is_used
