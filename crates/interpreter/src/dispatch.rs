@@ -6,8 +6,8 @@ use rxla_hlo::{ArrayLiteral, ArrayShape, ElementType, InstructionId, Literal, Op
 use crate::context::Context;
 use crate::lift::take;
 use crate::movement::to_i64;
-use crate::{control, convolution, dot, dynamic_slice, elementwise, gather, movement};
-use crate::{reduce, scatter};
+use crate::{batch_norm, collective, control, convolution, custom_call, dot, dynamic_slice};
+use crate::{elementwise, fft, gather, linear, movement, reduce, rng, scan, scatter, sort, window};
 
 /// Computes one instruction.
 pub(crate) fn evaluate(
@@ -174,41 +174,83 @@ pub(crate) fn evaluate(
             Ok(results(shape, reduced))
         }
 
+        Op::ReduceWindow(op) => {
+            let mut operands = arrays(operands)?;
+            let initial = operands.split_off(operands.len() / 2);
+            let reduced =
+                window::reduce_window(cx, operands, &initial, &op.window, op.to_apply)?;
+            Ok(results(shape, reduced))
+        }
+        Op::SelectAndScatter(op) => {
+            let [operand, source, initial] = take(arrays(operands)?)?;
+            Ok(window::select_and_scatter(cx, &operand, source, &initial, op)?.into())
+        }
+        Op::Sort(op) => Ok(results(shape, sort::sort(cx, arrays(operands)?, op)?)),
+        Op::TopK(op) => {
+            let [operand] = take(arrays(operands)?)?;
+            let (values, indices) = sort::topk(&operand, op)?;
+            Ok(Literal::Tuple(vec![values.into(), indices.into()]))
+        }
+        Op::Scan(op) => scan::scan(cx, operands, op, shape),
+        Op::BatchNormTraining(op) => {
+            let operands = take(arrays(operands)?)?;
+            let values = batch_norm::training(&operands, op.epsilon, op.feature_index)?;
+            Ok(results(shape, values))
+        }
+        Op::BatchNormInference(op) => {
+            let operands = take(arrays(operands)?)?;
+            Ok(batch_norm::inference(&operands, op.epsilon, op.feature_index)?.into())
+        }
+        Op::BatchNormGrad(op) => {
+            let operands = take(arrays(operands)?)?;
+            let values = batch_norm::gradient(&operands, op.epsilon, op.feature_index)?;
+            Ok(results(shape, values))
+        }
+
+        // Linear algebra, transforms and random numbers.
+        Op::Cholesky(op) => {
+            let [operand] = take(arrays(operands)?)?;
+            Ok(linear::cholesky(operand, op)?.into())
+        }
+        Op::TriangularSolve(op) => {
+            let [a, b] = take(arrays(operands)?)?;
+            Ok(linear::triangular_solve(a, b, op)?.into())
+        }
+        Op::Fft(op) => {
+            let [operand] = take(arrays(operands)?)?;
+            Ok(fft::fft(operand, op, array_shape(shape)?.element_type)?.into())
+        }
+        Op::Rng(op) => Ok(rng::rng(cx, op, &arrays(operands)?, array_shape(shape)?)?.into()),
+        Op::RngBitGenerator(op) => {
+            let [state] = take(arrays(operands)?)?;
+            rng::rng_bit_generator(op, &state, shape)
+        }
+        Op::RngGetAndUpdateState(op) => {
+            Ok(rng::rng_get_and_update_state(cx, op.delta, array_shape(shape)?)?.into())
+        }
+
+        // Other devices, the host, foreign code.
         Op::AllGather(_)
         | Op::AllGatherStart(_)
         | Op::AllReduce(_)
         | Op::AllReduceStart(_)
         | Op::AllToAll(_)
-        | Op::BatchNormGrad(_)
-        | Op::BatchNormInference(_)
-        | Op::BatchNormTraining(_)
-        | Op::Cholesky(_)
         | Op::CollectiveBroadcast(_)
         | Op::CollectivePermute(_)
         | Op::CollectivePermuteStart(_)
-        | Op::CustomCall(_)
-        | Op::Fft(_)
-        | Op::Infeed(_)
-        | Op::Outfeed(_)
-        | Op::PartitionId(_)
         | Op::RaggedAllToAll(_)
-        | Op::RaggedDot(_)
-        | Op::Recv(_)
-        | Op::RecvDone(_)
-        | Op::ReduceScatter(_)
-        | Op::ReduceWindow(_)
-        | Op::ReplicaId(_)
-        | Op::Rng(_)
-        | Op::RngBitGenerator(_)
-        | Op::RngGetAndUpdateState(_)
-        | Op::ScaledDot(_)
-        | Op::Scan(_)
-        | Op::SelectAndScatter(_)
-        | Op::Send(_)
-        | Op::SendDone(_)
-        | Op::Sort(_)
-        | Op::TopK(_)
-        | Op::TriangularSolve(_) => missing(),
+        | Op::ReduceScatter(_) => collective::evaluate(cx, id, operands),
+        Op::ReplicaId(_) => Ok(Literal::scalar(cx.device.replica as u32)),
+        Op::PartitionId(_) => Ok(Literal::scalar(cx.device.partition as u32)),
+        Op::Send(op) => collective::send(cx, id, op, operands),
+        Op::SendDone(_) => Ok(collective::send_done()),
+        Op::Recv(op) => collective::recv(cx, id, op),
+        Op::RecvDone(_) => collective::recv_done(cx, id, operands),
+        Op::Infeed(op) => collective::infeed(cx, op, shape),
+        Op::Outfeed(op) => collective::outfeed(cx, op, operands),
+        Op::CustomCall(op) => custom_call::custom_call(cx, id, op, operands),
+
+        Op::RaggedDot(_) | Op::ScaledDot(_) => missing(),
     }
 }
 

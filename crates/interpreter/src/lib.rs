@@ -18,16 +18,21 @@
 //! `f32`; other reducers combine neighbours pairwise. Dots and convolutions sum along the
 //! contracted index in steps of four. Scatter combines updates in the order in which they stand.
 
+mod batch_norm;
 mod collective;
+mod comparator;
 mod context;
 mod control;
 mod convolution;
+mod custom_call;
 mod dispatch;
 mod dot;
 mod dynamic_slice;
 pub mod elementwise;
+mod fft;
 mod gather;
 mod lift;
+mod linear;
 mod matmul;
 mod movement;
 mod options;
@@ -36,13 +41,16 @@ mod reduce;
 mod reducer;
 mod rng;
 mod run;
+mod scan;
 mod scatter;
+mod sort;
 mod strided;
 #[cfg(test)]
 mod tests;
+mod window;
 
 pub use options::{CustomCallRequest, CustomCalls, DeviceId, Host, Options};
-pub use run::{Interpreter, evaluate, evaluate_instruction};
+pub use run::{Interpreter, evaluate, evaluate_instruction, evaluate_spmd};
 
 #[cfg(doc)]
 use rxla_hlo::Literal;

@@ -250,3 +250,41 @@ fn run_one_by_one(
     }
     Ok(Literal::Tuple(results.into_iter().map(Literal::Array).collect()))
 }
+
+/// Computes one instruction of a computation of elementwise ops, for `n` elements: `arguments` are
+/// the values of its computation's parameters.
+pub(crate) fn apply_expression(
+    cx: &Context<'_>,
+    root: InstructionId,
+    arguments: &[ArrayLiteral],
+    n: usize,
+) -> Result<ArrayLiteral> {
+    fn value(
+        cx: &Context<'_>,
+        id: InstructionId,
+        arguments: &[ArrayLiteral],
+        n: usize,
+        known: &mut rustc_hash::FxHashMap<InstructionId, Literal>,
+    ) -> Result<Literal> {
+        if let Some(value) = known.get(&id) {
+            return Ok(value.clone());
+        }
+        let result = match &cx.module[id].op {
+            Op::Parameter(parameter) => flat(arguments[parameter.number as usize].clone(), n)?,
+            Op::Constant(constant) => crate::plan::without_layout(&constant.literal),
+            _ => {
+                let operands = cx.module[id].operands().iter();
+                let operands = operands
+                    .map(|&operand| value(cx, operand, arguments, n, known))
+                    .collect::<Result<_>>()?;
+                step(cx, id, operands).map_err(|error| cx.located(error, id))?
+            }
+        };
+        known.insert(id, result.clone());
+        Ok(result)
+    }
+    match value(cx, root, arguments, n, &mut rustc_hash::FxHashMap::default())? {
+        Literal::Array(array) => spread(array, n),
+        Literal::Tuple(_) | Literal::Token => Err(Error::internal("an expression of an array")),
+    }
+}

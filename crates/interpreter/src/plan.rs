@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use rxla_hlo::{ComputationId, InstructionId, Literal, Module, Op};
 use smallvec::SmallVec;
 
+use crate::comparator::Comparator;
 use crate::reducer::Reducer;
 
 /// What was found out about the computations of a module, filled in when first needed.
@@ -15,6 +16,7 @@ pub(crate) struct Plans(Vec<Facts>);
 struct Facts {
     plan: OnceLock<Plan>,
     reducer: OnceLock<Reducer>,
+    comparator: OnceLock<Comparator>,
     liftable: OnceLock<bool>,
 }
 
@@ -30,6 +32,10 @@ impl Plans {
 
     pub(crate) fn reducer(&self, module: &Module, computation: ComputationId) -> Reducer {
         *self.0[computation.index()].reducer.get_or_init(|| Reducer::of(module, computation))
+    }
+
+    pub(crate) fn comparator(&self, module: &Module, computation: ComputationId) -> &Comparator {
+        self.0[computation.index()].comparator.get_or_init(|| Comparator::of(module, computation))
     }
 
     pub(crate) fn liftable(&self, module: &Module, computation: ComputationId) -> bool {

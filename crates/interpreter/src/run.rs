@@ -31,6 +31,25 @@ impl Interpreter {
     pub fn run(&self, arguments: Vec<Literal>, options: &Options) -> Result<Literal> {
         run_on(&self.module, &self.plans, arguments, options)
     }
+
+    /// Runs on all devices of the module at once; see [`evaluate_spmd`].
+    pub fn run_spmd(
+        &self,
+        arguments: Vec<Vec<Literal>>,
+        options: &Options,
+    ) -> Result<Vec<Literal>> {
+        run_on_all(&self.module, &self.plans, arguments, options)
+    }
+}
+
+/// Runs a module on all its replicas and partitions, one thread each. Arguments and results are
+/// listed by device: replica by replica, and by partition within one.
+pub fn evaluate_spmd(
+    module: &Module,
+    arguments: Vec<Vec<Literal>>,
+    options: &Options,
+) -> Result<Vec<Literal>> {
+    run_on_all(module, &Plans::new(module), arguments, options)
 }
 
 /// Runs a module's entry computation once, on one device. The module must have passed the
@@ -47,7 +66,7 @@ pub fn evaluate_instruction(
     options: &Options,
 ) -> Result<Literal> {
     let plans = Plans::new(module);
-    let collectives = Collectives::new(1, 1);
+    let collectives = Collectives::new(1, 1, options.collective_timeout);
     let cx = Context::new(module, &plans, options, DeviceId::default(), &collectives);
     let operands = operands.iter().map(crate::plan::without_layout).collect();
     cx.evaluate(instruction, operands)
@@ -59,10 +78,91 @@ fn run_on(
     arguments: Vec<Literal>,
     options: &Options,
 ) -> Result<Literal> {
-    let collectives = Collectives::new(1, 1);
+    let collectives = Collectives::new(1, 1, options.collective_timeout);
     let arguments = accept(module, arguments)?;
     let cx = Context::new(module, plans, options, DeviceId::default(), &collectives);
     cx.run(module.entry(), arguments)
+}
+
+fn run_on_all(
+    module: &Module,
+    plans: &Plans,
+    arguments: Vec<Vec<Literal>>,
+    options: &Options,
+) -> Result<Vec<Literal>> {
+    let count = |count: i64| usize::try_from(count).unwrap_or(1).max(1);
+    let replicas = count(module.config.replica_count);
+    let partitions = count(module.config.num_partitions);
+    if replicas.checked_mul(partitions) != Some(arguments.len()) {
+        return Err(Error::invalid_argument(format!(
+            "`{}` runs on {replicas} replicas and {partitions} partitions, but arguments for {} \
+             devices are given",
+            module.name,
+            arguments.len()
+        )));
+    }
+    let arguments: Vec<Vec<Literal>> =
+        arguments.into_iter().map(|arguments| accept(module, arguments)).collect::<Result<_>>()?;
+    let collectives = Collectives::new(replicas, partitions, options.collective_timeout);
+    let run = |number: usize, arguments: Vec<Literal>| {
+        let device = DeviceId { replica: number / partitions, partition: number % partitions };
+        // Whatever ends this device's run, the others must learn of it.
+        let mut end = End { collectives: &collectives, number, result: None };
+        let cx = Context::new(module, plans, options, device, &collectives);
+        end.result.insert(cx.run(module.entry(), arguments)).clone()
+    };
+    let results: Vec<Result<Literal>> = std::thread::scope(|scope| {
+        let run = &run;
+        let threads: Vec<_> = arguments
+            .into_iter()
+            .enumerate()
+            .map(|(number, arguments)| {
+                std::thread::Builder::new()
+                    .name(format!("device {number}"))
+                    .stack_size(DEVICE_STACK)
+                    .spawn_scoped(scope, move || run(number, arguments))
+            })
+            .collect();
+        let mut results = Vec::with_capacity(threads.len());
+        for (number, thread) in threads.into_iter().enumerate() {
+            results.push(match thread {
+                Ok(thread) => match thread.join() {
+                    Ok(result) => result,
+                    Err(panic) => std::panic::resume_unwind(panic),
+                },
+                Err(error) => {
+                    let error = Error::resource_exhausted(format!("no thread: {error}"));
+                    collectives.finish(number, &Err(error.clone()));
+                    Err(error)
+                }
+            });
+        }
+        results
+    });
+    // The failure that stopped the others says more than theirs do.
+    let first = results.iter().filter_map(|result| result.as_ref().err());
+    let first = first.min_by_key(|error| error.code == rxla_base::Code::Aborted).cloned();
+    match first {
+        Some(error) => Err(error),
+        None => results.into_iter().collect(),
+    }
+}
+
+/// As much stack as the main thread has.
+const DEVICE_STACK: usize = 8 << 20;
+
+/// Tells the others that a device's run has ended, even by a panic.
+struct End<'a> {
+    collectives: &'a Collectives,
+    number: usize,
+    result: Option<Result<Literal>>,
+}
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        let panicked = || Err(Error::internal("the device's thread panicked"));
+        self.collectives.finish(self.number, &self.result.take().unwrap_or_else(panicked));
+    }
 }
 
 /// The arguments as values of the interpreter, if they fit the entry's parameters.

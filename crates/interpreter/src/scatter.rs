@@ -6,7 +6,7 @@
 use bytemuck::Pod;
 use rxla_base::Result;
 use rxla_hlo::op::Scatter;
-use rxla_hlo::{ArrayLiteral, Dims};
+use rxla_hlo::{ArrayLiteral, ComputationId, Dims};
 
 use crate::context::Context;
 use crate::dot::others;
@@ -51,7 +51,9 @@ pub(crate) fn scatter(
             operands.push(to_type(target, element_type)?);
         }
         Reducer::Binary(_) | Reducer::General => {
-            combine_generally(cx, &mut operands, &updates, &places, op)?;
+            let mut pairs = Vec::new();
+            places.for_each(|from, to| pairs.push((from, to)));
+            combine_pairs(cx, &mut operands, updates, &pairs, op.to_apply)?;
         }
     }
     Ok(operands)
@@ -174,17 +176,29 @@ impl FoldVisitor for Combine<'_> {
     }
 }
 
-/// In rounds: round k applies the k-th update of every place, all places at once.
-fn combine_generally(
+/// Combines update `from` into position `to` of the operand, pair by pair in order.
+pub(crate) fn combine_pairs(
     cx: &Context<'_>,
-    operands: &mut [ArrayLiteral],
-    updates: &[ArrayLiteral],
-    places: &Places,
-    op: &Scatter,
+    operands: &mut Vec<ArrayLiteral>,
+    updates: Vec<ArrayLiteral>,
+    pairs: &[(usize, usize)],
+    to_apply: ComputationId,
 ) -> Result<()> {
+    if let ([operand], Reducer::Binary(kind)) = (&**operands, cx.plans.reducer(cx.module, to_apply))
+        && let Some(fold) = Fold::of(kind, operand.element_type())
+    {
+        let element_type = operand.element_type();
+        let mut target = fold.widen(operands.remove(0))?;
+        let [update] = crate::lift::take(updates)?;
+        let update = fold.widen(update)?;
+        fold.visit(CombinePairs { pairs, target: &mut target, update: &update });
+        operands.push(to_type(target, element_type)?);
+        return Ok(());
+    }
+    // In rounds: round k applies the k-th update of every place, all places at once.
     let mut times = vec![0usize; operands[0].len()];
     let mut rounds: Vec<(Vec<usize>, Vec<usize>)> = Vec::new();
-    places.for_each(|from, to| {
+    for &(from, to) in pairs {
         let round = times[to];
         times[to] += 1;
         if rounds.len() <= round {
@@ -192,20 +206,38 @@ fn combine_generally(
         }
         rounds[round].0.push(from);
         rounds[round].1.push(to);
-    });
+    }
     for (from, to) in rounds {
         cx.check_limits()?;
         let mut arguments = Vec::with_capacity(2 * operands.len());
         for operand in &*operands {
             arguments.push(take(operand, &to)?);
         }
-        for update in updates {
+        for update in &updates {
             arguments.push(take(update, &from)?);
         }
-        let results = apply(cx, op.to_apply, arguments, to.len())?;
+        let results = apply(cx, to_apply, arguments, to.len())?;
         for (operand, result) in operands.iter_mut().zip(&results) {
             put(operand, &to, result);
         }
     }
     Ok(())
+}
+
+struct CombinePairs<'a> {
+    pairs: &'a [(usize, usize)],
+    target: &'a mut ArrayLiteral,
+    update: &'a ArrayLiteral,
+}
+
+impl FoldVisitor for CombinePairs<'_> {
+    type Output = ();
+
+    fn visit<T: Pod, F: Fn(T, T) -> T + Copy>(self, function: F) {
+        let source = words::<T>(self.update);
+        let target = words_mut::<T>(self.target);
+        for &(from, to) in self.pairs {
+            target[to] = function(target[to], source[from]);
+        }
+    }
 }

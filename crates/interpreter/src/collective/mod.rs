@@ -1,8 +1,14 @@
 //! Ops that exchange values between devices.
 
+mod exchange;
+mod groups;
+mod ragged;
 mod rendezvous;
+mod transfer;
 
+pub(crate) use exchange::evaluate;
 pub(crate) use rendezvous::Collectives;
+pub(crate) use transfer::{infeed, outfeed, recv, recv_done, send, send_done};
 
 use rxla_hlo::Op;
 

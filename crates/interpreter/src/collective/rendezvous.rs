@@ -1,13 +1,218 @@
-//! Where devices meet.
+//! Where devices meet. Each device of a run is a thread; a collective is a meeting of some of them
+//! to which each brings its operands and from which each takes everybody's.
+//!
+//! A run in which every device that still runs is waiting ends with an error that says who waits
+//! where; so does a wait that takes too long. When one device fails, the others stop too.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Write;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustc_hash::FxHashMap;
+use rxla_base::{Code, Error, Result};
+use rxla_hlo::{InstructionId, Literal};
+
+use crate::options::DeviceId;
 
 /// The devices of a run and what they have to say to each other.
 pub(crate) struct Collectives {
     pub(crate) replica_count: usize,
     pub(crate) partition_count: usize,
+    timeout: Duration,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+/// What one device brings to a meeting.
+pub(crate) type Contribution = Arc<Vec<Literal>>;
+
+/// A meeting: the instruction, who takes part, and how often this device was there before.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Meeting {
+    instruction: InstructionId,
+    members: Vec<usize>,
+    round: u64,
+}
+
+/// A line of values from one device to another.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Route {
+    pub(crate) channel: i64,
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+}
+
+#[derive(Default)]
+struct State {
+    meetings: FxHashMap<Meeting, Attendance>,
+    rounds: FxHashMap<(usize, InstructionId), u64>,
+    mail: FxHashMap<Route, VecDeque<Literal>>,
+    /// Devices that wait, with what for.
+    waiting: BTreeMap<usize, String>,
+    running: usize,
+    failure: Option<Error>,
+}
+
+#[derive(Default)]
+struct Attendance {
+    present: BTreeMap<usize, Contribution>,
+    left: usize,
 }
 
 impl Collectives {
-    pub(crate) fn new(replica_count: usize, partition_count: usize) -> Collectives {
-        Collectives { replica_count, partition_count }
+    pub(crate) fn new(
+        replica_count: usize,
+        partition_count: usize,
+        timeout: Duration,
+    ) -> Collectives {
+        let running = replica_count * partition_count;
+        Collectives {
+            replica_count,
+            partition_count,
+            timeout,
+            state: Mutex::new(State { running, ..State::default() }),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// A device's number among all.
+    pub(crate) fn number(&self, device: DeviceId) -> usize {
+        device.replica * self.partition_count + device.partition
+    }
+
+    fn name(&self, device: usize) -> String {
+        format!(
+            "replica {} partition {}",
+            device / self.partition_count,
+            device % self.partition_count
+        )
+    }
+
+    // A thread that panicked leaves consistent state behind: no lock is held over foreign code.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Brings a value and returns everybody's, in the order of `members`.
+    pub(crate) fn meet(
+        &self,
+        device: usize,
+        instruction: InstructionId,
+        place: &str,
+        members: &[usize],
+        value: Vec<Literal>,
+    ) -> Result<Vec<Contribution>> {
+        let value = Arc::new(value);
+        if members == [device] {
+            return Ok(vec![value]);
+        }
+        let mut state = self.lock();
+        let round = state.rounds.entry((device, instruction)).or_default();
+        let meeting = Meeting { instruction, members: members.to_vec(), round: *round };
+        *round += 1;
+        let attendance = state.meetings.entry(meeting.clone()).or_default();
+        attendance.present.insert(device, value);
+        if attendance.present.len() == members.len() {
+            members.iter().for_each(|member| {
+                state.waiting.remove(member);
+            });
+            self.changed.notify_all();
+        } else {
+            state.waiting.insert(device, place.to_owned());
+            state = self.wait(state, device, |state| {
+                state.meetings.get(&meeting).is_some_and(|a| a.present.len() == members.len())
+            })?;
+        }
+        let missing = || Error::internal("a meeting that nobody holds");
+        let attendance = state.meetings.get_mut(&meeting).ok_or_else(missing)?;
+        let values = members.iter().map(|m| attendance.present.get(m).cloned());
+        let values = values.collect::<Option<Vec<_>>>().ok_or_else(missing)?;
+        attendance.left += 1;
+        if attendance.left == members.len() {
+            state.meetings.remove(&meeting);
+        }
+        Ok(values)
+    }
+
+    /// Puts a value on a route; the receiver takes values in the order sent.
+    pub(crate) fn send(&self, route: Route, value: Literal) {
+        let mut state = self.lock();
+        state.mail.entry(route).or_default().push_back(value);
+        state.waiting.remove(&route.to);
+        self.changed.notify_all();
+    }
+
+    /// The next value of a route, waiting for it.
+    pub(crate) fn receive(&self, route: Route, place: &str) -> Result<Literal> {
+        let mut state = self.lock();
+        let arrived =
+            |state: &State| state.mail.get(&route).is_some_and(|mail| !mail.is_empty());
+        if !arrived(&state) {
+            state.waiting.insert(route.to, place.to_owned());
+            state = self.wait(state, route.to, arrived)?;
+        }
+        let value = state.mail.get_mut(&route).and_then(VecDeque::pop_front);
+        value.ok_or_else(|| Error::internal("mail that nobody holds"))
+    }
+
+    /// A device's run has ended.
+    pub(crate) fn finish(&self, device: usize, result: &Result<Literal>) {
+        let mut state = self.lock();
+        state.running -= 1;
+        state.waiting.remove(&device);
+        if let Err(error) = result
+            && state.failure.is_none()
+        {
+            let message = format!("{} failed: {}", self.name(device), error.message);
+            state.failure = Some(Error::new(Code::Aborted, message));
+        }
+        self.check_deadlock(&mut state);
+        self.changed.notify_all();
+    }
+
+    fn check_deadlock(&self, state: &mut State) {
+        if state.failure.is_some() || state.running == 0 || state.waiting.len() < state.running {
+            return;
+        }
+        let mut message = "every device that still runs waits for another:".to_owned();
+        for (&device, place) in &state.waiting {
+            let _ = write!(message, "\n  {} {place}", self.name(device));
+        }
+        state.failure = Some(Error::new(Code::Aborted, message));
+        self.changed.notify_all();
+    }
+
+    fn wait<'s>(
+        &'s self,
+        mut state: MutexGuard<'s, State>,
+        device: usize,
+        is_over: impl Fn(&State) -> bool,
+    ) -> Result<MutexGuard<'s, State>> {
+        let started = Instant::now();
+        loop {
+            if is_over(&state) {
+                state.waiting.remove(&device);
+                return Ok(state);
+            }
+            // Mail for another route may have taken this device off the list.
+            if !state.waiting.contains_key(&device) {
+                state.waiting.insert(device, "waits for a value of another device".to_owned());
+            }
+            self.check_deadlock(&mut state);
+            if let Some(failure) = &state.failure {
+                return Err(failure.clone());
+            }
+            let Some(rest) = self.timeout.checked_sub(started.elapsed()) else {
+                return Err(Error::new(
+                    Code::DeadlineExceeded,
+                    format!("waited {} s for other devices", self.timeout.as_secs()),
+                ));
+            };
+            state = match self.changed.wait_timeout(state, rest) {
+                Ok((state, _)) => state,
+                Err(poisoned) => poisoned.into_inner().0,
+            };
+        }
     }
 }

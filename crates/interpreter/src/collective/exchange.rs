@@ -1,0 +1,250 @@
+//! What each collective makes of the values that its members bring. The start of an asynchronous
+//! form does all the work; its end only hands the result on.
+
+use rxla_base::{Error, Result};
+use rxla_hlo::op::{CollectiveGroupMode, ReplicaGroups, SliceDimension};
+use rxla_hlo::{ArrayLiteral, ArrayShape, ComputationId, InstructionId, Literal, Op, Shape};
+
+use super::groups::{members, mode};
+use super::rendezvous::Contribution;
+use crate::context::{Context, place};
+use crate::dispatch::{arrays, one_dimension, results};
+use crate::lift::apply;
+use crate::movement::{concatenate, slice};
+
+/// Runs a collective.
+pub(crate) fn evaluate(
+    cx: &Context<'_>,
+    id: InstructionId,
+    operands: Vec<Literal>,
+) -> Result<Literal> {
+    let shape = &cx.module[id].shape;
+    match &cx.module[id].op {
+        Op::AllGather(op) => {
+            let mode = mode(op.channel_id, Some(op.use_global_device_ids), None)?;
+            let met = Met::new(cx, id, &op.replica_groups, mode, operands)?;
+            Ok(results(shape, all_gather(&met, one_dimension(&op.dimensions)?)?))
+        }
+        Op::AllGatherStart(op) => {
+            let mode = mode(op.channel_id, Some(op.use_global_device_ids), None)?;
+            let met = Met::new(cx, id, &op.replica_groups, mode, operands.clone())?;
+            let gathered = all_gather(&met, one_dimension(&op.dimensions)?)?;
+            Ok(Literal::Tuple(vec![single_or_tuple(operands), single_or_tuple_of(gathered)]))
+        }
+        Op::AllReduce(op) => {
+            let mode = mode(op.channel_id, Some(op.use_global_device_ids), op.mode)?;
+            let met = Met::new(cx, id, &op.replica_groups, mode, operands)?;
+            Ok(results(shape, all_reduce(cx, &met, op.to_apply)?))
+        }
+        Op::AllReduceStart(op) => {
+            let mode = mode(op.channel_id, Some(op.use_global_device_ids), op.mode)?;
+            let met = Met::new(cx, id, &op.replica_groups, mode, operands)?;
+            Ok(results(shape, all_reduce(cx, &met, op.to_apply)?))
+        }
+        Op::ReduceScatter(op) => {
+            let mode = mode(op.channel_id, Some(op.use_global_device_ids), op.mode)?;
+            let met = Met::new(cx, id, &op.replica_groups, mode, operands)?;
+            let dimension = one_dimension(&op.dimensions)?;
+            let reduced = all_reduce(cx, &met, op.to_apply)?;
+            let parts = reduced.iter().map(|whole| part(whole, dimension, met.own, met.len()));
+            Ok(results(shape, parts.collect::<Result<_>>()?))
+        }
+        Op::AllToAll(op) => {
+            let mode = mode(op.channel_id, None, None)?;
+            let met = Met::new(cx, id, &op.replica_groups, mode, operands)?;
+            all_to_all(&met, &op.dimensions)
+        }
+        Op::CollectiveBroadcast(op) => {
+            if op.has_dynamic_root {
+                return Err(Error::unimplemented("`collective-broadcast` with a dynamic root"));
+            }
+            let mode = mode(op.channel_id, None, None)?;
+            let met = Met::new(cx, id, &op.replica_groups, mode, operands)?;
+            Ok(single_or_tuple(met.values[0].to_vec()))
+        }
+        Op::CollectivePermute(op) => {
+            let pairs = &op.source_target_pairs;
+            permute(cx, id, op.channel_id, pairs, &op.slice_sizes, operands)
+        }
+        Op::CollectivePermuteStart(op) => {
+            let pairs = &op.source_target_pairs;
+            let (channel, sizes) = (op.channel_id, &op.slice_sizes);
+            let result = permute(cx, id, channel, pairs, sizes, operands.clone())?;
+            let context = Literal::scalar(0u32);
+            Ok(Literal::Tuple(vec![single_or_tuple(operands), result, context.clone(), context]))
+        }
+        Op::RaggedAllToAll(op) => {
+            let mode = mode(op.channel_id, None, None)?;
+            let met = Met::new(cx, id, &op.replica_groups, mode, operands)?;
+            super::ragged::ragged_all_to_all(&met)
+        }
+        other => Err(Error::internal(format!("`{}` is no collective", other.name()))),
+    }
+}
+
+/// A meeting that took place.
+pub(super) struct Met {
+    /// What each member brought.
+    pub(super) values: Vec<Contribution>,
+    /// Which of them this device is.
+    pub(super) own: usize,
+}
+
+impl Met {
+    fn new(
+        cx: &Context<'_>,
+        id: InstructionId,
+        groups: &ReplicaGroups,
+        mode: CollectiveGroupMode,
+        operands: Vec<Literal>,
+    ) -> Result<Met> {
+        let members = members(cx.collectives, cx.device, groups, mode)?;
+        let device = cx.collectives.number(cx.device);
+        let own = members.iter().position(|&member| member == device);
+        let own = own.ok_or_else(|| Error::internal("a group without its device"))?;
+        let place = place(cx.module, id);
+        let values = cx.collectives.meet(device, id, &place, &members, operands)?;
+        Ok(Met { values, own })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Operand `index` of every member.
+    pub(super) fn operand(&self, index: usize) -> Result<Vec<ArrayLiteral>> {
+        arrays(self.values.iter().map(|value| value[index].clone()).collect())
+    }
+
+    fn operand_count(&self) -> usize {
+        self.values[self.own].len()
+    }
+}
+
+fn single_or_tuple(mut values: Vec<Literal>) -> Literal {
+    if values.len() == 1 { values.swap_remove(0) } else { Literal::Tuple(values) }
+}
+
+fn single_or_tuple_of(values: Vec<ArrayLiteral>) -> Literal {
+    single_or_tuple(values.into_iter().map(Literal::Array).collect())
+}
+
+fn all_gather(met: &Met, dimension: usize) -> Result<Vec<ArrayLiteral>> {
+    (0..met.operand_count())
+        .map(|operand| concatenate(&met.operand(operand)?, dimension))
+        .collect()
+}
+
+/// Members' values combined in the order of the group.
+fn all_reduce(cx: &Context<'_>, met: &Met, to_apply: ComputationId) -> Result<Vec<ArrayLiteral>> {
+    (0..met.operand_count())
+        .map(|operand| {
+            let mut values = met.operand(operand)?.into_iter();
+            let first = values.next().ok_or_else(|| Error::internal("an empty group"))?;
+            let shape = first.shape().clone();
+            let n = first.len();
+            let mut sum = first;
+            for value in values {
+                let combined = apply(cx, to_apply, vec![sum, value], n)?;
+                [sum] = crate::lift::take(combined)?;
+            }
+            sum.with_shape(&shape)
+        })
+        .collect()
+}
+
+/// Part `index` of `count` along a dimension.
+fn part(
+    whole: &ArrayLiteral,
+    dimension: usize,
+    index: usize,
+    count: usize,
+) -> Result<ArrayLiteral> {
+    let size = whole.dims()[dimension];
+    if size % count as i64 != 0 {
+        return Err(Error::invalid_argument(format!(
+            "dimension {dimension} of `{}` cannot be split into {count} parts",
+            whole.shape()
+        )));
+    }
+    let step = size / count as i64;
+    let mut slices: Vec<SliceDimension> = whole
+        .dims()
+        .iter()
+        .map(|&limit| SliceDimension { start: 0, limit, stride: 1 })
+        .collect();
+    let start = index as i64 * step;
+    slices[dimension] = SliceDimension { start, limit: start + step, stride: 1 };
+    slice(whole, &slices)
+}
+
+/// With a dimension, parts along it change places; without, operands do.
+fn all_to_all(met: &Met, dimensions: &[i64]) -> Result<Literal> {
+    if dimensions.is_empty() {
+        if met.operand_count() != met.len() {
+            return Err(Error::invalid_argument(format!(
+                "`all-to-all` of {} operands among {} devices",
+                met.operand_count(),
+                met.len()
+            )));
+        }
+        return Ok(Literal::Tuple(
+            met.values.iter().map(|value| value[met.own].clone()).collect(),
+        ));
+    }
+    let dimension = one_dimension(dimensions)?;
+    let exchanged = (0..met.operand_count())
+        .map(|operand| {
+            let parts = met
+                .operand(operand)?
+                .iter()
+                .map(|whole| part(whole, dimension, met.own, met.len()))
+                .collect::<Result<Vec<_>>>()?;
+            concatenate(&parts, dimension)
+        })
+        .collect::<Result<Vec<_>>>()?;
+    Ok(single_or_tuple_of(exchanged))
+}
+
+/// Each target gets its source's operands; who is no target gets zeros.
+fn permute(
+    cx: &Context<'_>,
+    id: InstructionId,
+    channel: Option<i64>,
+    pairs: &[(i64, i64)],
+    slice_sizes: &[rxla_hlo::Dims],
+    operands: Vec<Literal>,
+) -> Result<Literal> {
+    if !slice_sizes.is_empty() {
+        return Err(Error::unimplemented("`collective-permute` of slices in place"));
+    }
+    let mode = mode(channel, None, None)?;
+    let own = match mode {
+        CollectiveGroupMode::CrossPartition => cx.device.partition,
+        _ => cx.device.replica,
+    };
+    let met = Met::new(cx, id, &ReplicaGroups::default(), mode, operands)?;
+    let source = pairs.iter().find(|(_, target)| *target == own as i64).map(|(source, _)| *source);
+    let values = match source {
+        Some(source) => {
+            let source = usize::try_from(source).ok().and_then(|source| met.values.get(source));
+            let source = source.ok_or_else(|| {
+                Error::invalid_argument("`collective-permute` names a source that does not exist")
+            })?;
+            source.to_vec()
+        }
+        None => met.values[met.own].iter().map(zeros_like).collect::<Result<_>>()?,
+    };
+    Ok(single_or_tuple(values))
+}
+
+fn zeros_like(value: &Literal) -> Result<Literal> {
+    let shape: Shape = value.shape();
+    match &shape {
+        Shape::Array(array) => {
+            let shape = ArrayShape::new(array.element_type, array.dims.iter().copied());
+            Ok(ArrayLiteral::zeros(&shape)?.into())
+        }
+        other => Literal::zeros(other),
+    }
+}
