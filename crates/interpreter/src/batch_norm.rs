@@ -84,8 +84,7 @@ pub(crate) fn training(
     let to = scale.element_type();
     let mean = like(scale, &mean, to)?;
     let variance = like(scale, &variance, to)?;
-    let all =
-        [operand.clone(), scale.clone(), offset.clone(), mean.clone(), variance.clone()];
+    let all = [operand.clone(), scale.clone(), offset.clone(), mean.clone(), variance.clone()];
     Ok(vec![inference(&all, epsilon, feature_index)?, mean, variance])
 }
 

@@ -68,8 +68,7 @@ fn collect(search: &Search<'_>, root: InstructionId, keys: &mut Vec<Key>) -> Opt
         }
         Op::Binary(or) if or.kind == BinaryKind::Or => {
             let [a, b] = *module[root].operands() else { return None };
-            let (less, and) =
-                if matches!(module[a].op, Op::Compare(_)) { (a, b) } else { (b, a) };
+            let (less, and) = if matches!(module[a].op, Op::Compare(_)) { (a, b) } else { (b, a) };
             let Op::Compare(compare) = &module[less].op else { return None };
             let first = key(search, less, compare)?;
             match &module[and].op {

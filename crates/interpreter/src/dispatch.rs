@@ -177,8 +177,7 @@ pub(crate) fn evaluate(
         Op::ReduceWindow(op) => {
             let mut operands = arrays(operands)?;
             let initial = operands.split_off(operands.len() / 2);
-            let reduced =
-                window::reduce_window(cx, operands, &initial, &op.window, op.to_apply)?;
+            let reduced = window::reduce_window(cx, operands, &initial, &op.window, op.to_apply)?;
             Ok(results(shape, reduced))
         }
         Op::SelectAndScatter(op) => {

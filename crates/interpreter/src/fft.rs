@@ -170,7 +170,9 @@ impl Bluestein {
         }
         power_of_two(&mut work, roots);
         // The inverse transform is the conjugate of the transform of the conjugate.
-        work.iter_mut().zip(&self.kernel).for_each(|(work, kernel)| *work = (*work * kernel).conj());
+        work.iter_mut()
+            .zip(&self.kernel)
+            .for_each(|(work, kernel)| *work = (*work * kernel).conj());
         power_of_two(&mut work, roots);
         let scale = 1.0 / size as f64;
         for ((value, work), chirp) in line.iter_mut().zip(&work).zip(&self.chirp) {
@@ -181,9 +183,7 @@ impl Bluestein {
 
 /// The first half of the roots of unity.
 fn roots(size: usize, sign: f64) -> Vec<C> {
-    (0..size / 2)
-        .map(|k| C::from_polar(1.0, sign * 2.0 * PI * k as f64 / size as f64))
-        .collect()
+    (0..size / 2).map(|k| C::from_polar(1.0, sign * 2.0 * PI * k as f64 / size as f64)).collect()
 }
 
 fn power_of_two(line: &mut [C], roots: &[C]) {

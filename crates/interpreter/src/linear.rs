@@ -90,13 +90,19 @@ pub(crate) fn triangular_solve(
     let conjugate = op.transpose_a == TransposeKind::Adjoint;
     let transposed = (op.transpose_a != TransposeKind::NoTranspose) == op.left_side;
     let lower = op.lower != transposed;
-    for (a, b) in a.values::<C>().chunks_exact(n * n).zip(b.values_mut::<C>().chunks_exact_mut(rows * columns)) {
+    for (a, b) in a
+        .values::<C>()
+        .chunks_exact(n * n)
+        .zip(b.values_mut::<C>().chunks_exact_mut(rows * columns))
+    {
         let coefficient = |i: usize, j: usize| {
             let value = if transposed { a[j * n + i] } else { a[i * n + j] };
             if conjugate { value.conj() } else { value }
         };
         let lines = rows * columns / n;
-        let at = |line: usize, i: usize| if op.left_side { i * columns + line } else { line * columns + i };
+        let at = |line: usize, i: usize| {
+            if op.left_side { i * columns + line } else { line * columns + i }
+        };
         for step in 0..n {
             let i = if lower { step } else { n - 1 - step };
             let solved = if lower { 0..i } else { i + 1..n };

@@ -71,11 +71,8 @@ pub(crate) fn scan(
 
 /// Index `at` of one dimension, without that dimension.
 fn row(input: &ArrayLiteral, dimension: usize, at: i64) -> Result<ArrayLiteral> {
-    let mut slices: Vec<SliceDimension> = input
-        .dims()
-        .iter()
-        .map(|&limit| SliceDimension { start: 0, limit, stride: 1 })
-        .collect();
+    let mut slices: Vec<SliceDimension> =
+        input.dims().iter().map(|&limit| SliceDimension { start: 0, limit, stride: 1 }).collect();
     slices[dimension] = SliceDimension { start: at, limit: at + 1, stride: 1 };
     let mut dims = input.dims().clone();
     dims.remove(dimension);

@@ -75,7 +75,8 @@ pub(crate) fn topk(operand: &ArrayLiteral, op: &TopK) -> Result<(ArrayLiteral, A
 fn ordered_key(cx: &Context<'_>, key: &Key, rows: &[ArrayLiteral]) -> Result<Vec<u64>> {
     let n = rows[0].len();
     // Parameter 2i is the left side of operand i.
-    let arguments: Vec<ArrayLiteral> = rows.iter().flat_map(|row| [row.clone(), row.clone()]).collect();
+    let arguments: Vec<ArrayLiteral> =
+        rows.iter().flat_map(|row| [row.clone(), row.clone()]).collect();
     let values = apply_expression(cx, key.root, &arguments, n)?;
     ordered(&values, key.comparison_type, key.descending)
 }

@@ -102,7 +102,11 @@ impl Views {
             out_dims: windows()
                 .map(|((window, &size), _)| {
                     let span = (window.size - 1) * window.window_dilation + 1;
-                    if window.size == 0 || size < span { 0 } else { (size - span) / window.stride + 1 }
+                    if window.size == 0 || size < span {
+                        0
+                    } else {
+                        (size - span) / window.stride + 1
+                    }
                 })
                 .collect(),
             strides: windows().map(|((window, _), own)| own * window.stride as isize).collect(),
@@ -256,7 +260,8 @@ fn candidates(
                     let at = out * window.stride + position[d] * window.window_dilation
                         - window.padding_low;
                     // Between dilated elements there is nothing.
-                    let index = (at % window.base_dilation == 0).then(|| at / window.base_dilation)?;
+                    let index =
+                        (at % window.base_dilation == 0).then(|| at / window.base_dilation)?;
                     (0..dims[d]).contains(&index).then(|| index as isize * own[d])
                 })
                 .collect()

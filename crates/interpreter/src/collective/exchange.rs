@@ -130,9 +130,7 @@ fn single_or_tuple_of(values: Vec<ArrayLiteral>) -> Literal {
 }
 
 fn all_gather(met: &Met, dimension: usize) -> Result<Vec<ArrayLiteral>> {
-    (0..met.operand_count())
-        .map(|operand| concatenate(&met.operand(operand)?, dimension))
-        .collect()
+    (0..met.operand_count()).map(|operand| concatenate(&met.operand(operand)?, dimension)).collect()
 }
 
 /// Members' values combined in the order of the group.
@@ -168,11 +166,8 @@ fn part(
         )));
     }
     let step = size / count as i64;
-    let mut slices: Vec<SliceDimension> = whole
-        .dims()
-        .iter()
-        .map(|&limit| SliceDimension { start: 0, limit, stride: 1 })
-        .collect();
+    let mut slices: Vec<SliceDimension> =
+        whole.dims().iter().map(|&limit| SliceDimension { start: 0, limit, stride: 1 }).collect();
     let start = index as i64 * step;
     slices[dimension] = SliceDimension { start, limit: start + step, stride: 1 };
     slice(whole, &slices)
@@ -188,9 +183,7 @@ fn all_to_all(met: &Met, dimensions: &[i64]) -> Result<Literal> {
                 met.len()
             )));
         }
-        return Ok(Literal::Tuple(
-            met.values.iter().map(|value| value[met.own].clone()).collect(),
-        ));
+        return Ok(Literal::Tuple(met.values.iter().map(|value| value[met.own].clone()).collect()));
     }
     let dimension = one_dimension(dimensions)?;
     let exchanged = (0..met.operand_count())

@@ -14,7 +14,9 @@ pub(super) fn mode(
 ) -> Result<CollectiveGroupMode> {
     match explicit {
         Some(mode) => Ok(mode),
-        None => group_mode(channel.is_some(), use_global_device_ids).map_err(Error::invalid_argument),
+        None => {
+            group_mode(channel.is_some(), use_global_device_ids).map_err(Error::invalid_argument)
+        }
     }
 }
 

@@ -12,7 +12,8 @@ use crate::movement::to_i64s;
 pub(super) fn ragged_all_to_all(met: &Met) -> Result<Literal> {
     let inputs = met.operand(0)?;
     let mut output = met.operand(1)?.swap_remove(met.own);
-    let [input_offsets, send_sizes, output_offsets] = [met.operand(2)?, met.operand(3)?, met.operand(4)?];
+    let [input_offsets, send_sizes, output_offsets] =
+        [met.operand(2)?, met.operand(3)?, met.operand(4)?];
     let rows = output.dims().first().copied().unwrap_or(0);
     let row_size = if rows == 0 { 0 } else { output.bytes().len() / rows as usize };
     for (sender, input) in inputs.iter().enumerate() {

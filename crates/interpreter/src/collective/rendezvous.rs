@@ -146,8 +146,7 @@ impl Collectives {
     /// The next value of a route, waiting for it.
     pub(crate) fn receive(&self, route: Route, place: &str) -> Result<Literal> {
         let mut state = self.lock();
-        let arrived =
-            |state: &State| state.mail.get(&route).is_some_and(|mail| !mail.is_empty());
+        let arrived = |state: &State| state.mail.get(&route).is_some_and(|mail| !mail.is_empty());
         if !arrived(&state) {
             state.waiting.insert(route.to, place.to_owned());
             state = self.wait(state, route.to, arrived)?;

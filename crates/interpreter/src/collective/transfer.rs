@@ -112,11 +112,7 @@ pub(crate) fn infeed(cx: &Context<'_>, op: &Infeed, shape: &Shape) -> Result<Lit
     Ok(Literal::Tuple(vec![value, Literal::Token]))
 }
 
-pub(crate) fn outfeed(
-    cx: &Context<'_>,
-    op: &Outfeed,
-    operands: Vec<Literal>,
-) -> Result<Literal> {
+pub(crate) fn outfeed(cx: &Context<'_>, op: &Outfeed, operands: Vec<Literal>) -> Result<Literal> {
     let [value, _token] = take(operands)?;
     host(cx)?.outfeed(cx.device, value, &op.outfeed_config)?;
     Ok(Literal::Token)
