@@ -30,9 +30,9 @@ pub fn versioned_op(name: &str) -> Option<&'static VersionedOp> {
 
 /// The row of the operation with this base name that a version has.
 pub fn op_at_version(base: &str, version: Version) -> Option<&'static VersionedOp> {
-    let first = OPERATIONS.partition_point(|row| row.base() < base);
-    let rows = OPERATIONS[first..].iter().take_while(|row| row.base() == base);
-    rows.into_iter().find(|row| row.since <= version && version <= row.until)
+    OPERATIONS
+        .iter()
+        .find(|row| row.base() == base && row.since <= version && version <= row.until)
 }
 
 const CURRENT: Version = Version::CURRENT;
