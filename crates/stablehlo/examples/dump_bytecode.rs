@@ -10,8 +10,8 @@ use std::process::ExitCode;
 
 use rxla_stablehlo::mlir::{
     Attribute, AxisRef, DenseArray, DimensionSharding, EnumDialect, Float, Location, LocationKind,
-    Module, OpId, QuantizedType, ReductionOp, SdyAttribute, Signedness, TensorSharding, Type,
-    ValueId,
+    Module, OpId, OpShardingRule, QuantizedType, ReductionOp, SdyAttribute, Signedness,
+    TensorSharding, Type, ValueId,
 };
 use rxla_stablehlo::{bytecode, vhlo};
 
@@ -261,8 +261,54 @@ fn sdy_text(attribute: &SdyAttribute) -> String {
         SdyAttribute::AxisRefList(axes) => {
             format!("#sdy<axis_ref_list{{{}}}>", list(axes, axis_ref))
         }
+        SdyAttribute::OpShardingRule(rule) => sharding_rule(rule),
         other => format!("{other:?}"),
     }
+}
+
+fn factor(index: i64) -> String {
+    if index < 18 {
+        return char::from(b'i' + index as u8).to_string();
+    }
+    format!("z_{}", index - 17)
+}
+
+fn sharding_rule(rule: &OpShardingRule) -> String {
+    let side = |mappings: &[Vec<Vec<i64>>]| {
+        list(mappings, |tensor| {
+            let dimension = |factors: &Vec<i64>| factors.iter().map(|&f| factor(f)).collect();
+            format!("[{}]", list(tensor, dimension))
+        })
+    };
+    let mut at = -1;
+    let sizes: Vec<String> = rule
+        .factor_sizes
+        .iter()
+        .map(|size| {
+            at += 1;
+            format!("{}={size}", factor(at))
+        })
+        .collect();
+    let mut text = format!(
+        "#sdy.op_sharding_rule<({})->({}) {{{}}}",
+        side(&rule.operand_mappings),
+        side(&rule.result_mappings),
+        sizes.join(", ")
+    );
+    for (factors, kind) in [
+        (&rule.reduction_factors, "reduction"),
+        (&rule.need_replication_factors, "need_replication"),
+        (&rule.permutation_factors, "permutation"),
+        (&rule.blocked_propagation_factors, "blocked_propagation"),
+    ] {
+        if !factors.is_empty() {
+            _ = write!(text, " {kind}={{{}}}", list(factors, |&f| factor(f)));
+        }
+    }
+    if rule.is_custom_rule {
+        text.push_str(", custom");
+    }
+    text + ">"
 }
 
 fn symbol(name: &[u8]) -> String {

@@ -312,6 +312,18 @@ pub(super) fn ty(decoder: &mut Decoder<'_, '_>) -> Result<Type> {
             element: decoder.ty()?,
         })),
         20 => return Err(Error::unimplemented("vectors with scalable dimensions")),
+        21 => Type::Float(Float::TF32),
+        22 => Type::Float(Float::F8E5M2),
+        23 => Type::Float(Float::F8E4M3),
+        24 => Type::Float(Float::F8E4M3FN),
+        25 => Type::Float(Float::F8E5M2FNUZ),
+        26 => Type::Float(Float::F8E4M3FNUZ),
+        27 => Type::Float(Float::F8E4M3B11FNUZ),
+        28 => Type::Float(Float::F8E3M4),
+        29 => Type::Float(Float::F4E2M1FN),
+        30 => Type::Float(Float::F6E2M3FN),
+        31 => Type::Float(Float::F6E3M2FN),
+        32 => Type::Float(Float::F8E8M0FNU),
         _ => return Err(decoder.error(format_args!("there is no builtin type {code}"))),
     })
 }

@@ -38,6 +38,15 @@ impl Layout {
     }
 }
 
+/// Attributes that operations got lately. Programs without versions do not say what their writer knew,
+/// so properties that make no sense with one of these are read again without.
+const LATE: [(&str, &str); 4] = [
+    ("chlo.top_k", "is_stable"),
+    ("stablehlo.collective_broadcast", "has_dynamic_root"),
+    ("stablehlo.custom_call", "result_tilings"),
+    ("stablehlo.dot_general", "algorithm"),
+];
+
 /// Whether an attribute found in an operation's dictionary is its own.
 pub(super) fn kind(operation: &str, attribute: &str) -> AttributeKind {
     match operation.strip_prefix("vhlo.") {
@@ -58,12 +67,31 @@ pub(super) fn read(
     attributes: &mut Vec<OperationAttribute>,
 ) -> Result<()> {
     let Layout::Known(layout) = layout else {
-        return Err(Error::unimplemented(format_args!(
-            "the properties of `{operation}` in bytecode"
-        )));
+        let what = format!("the properties of `{operation}` in bytecode");
+        return Err(Error::unimplemented(what));
     };
+    let before = attributes.len();
+    let outcome = read_layout(data, layout.iter(), entries, attributes);
+    let Err(error) = outcome else { return Ok(()) };
+    let late = LATE.iter().find(|(name, _)| *name == operation);
+    let Some((_, late)) = late else { return Err(error) };
+    attributes.truncate(before);
+    let older = layout.iter().filter(|attribute| attribute.name != *late);
+    read_layout(data, older, entries, attributes).map_err(|_| error)
+}
+
+fn read_layout<'l>(
+    data: Span<'_>,
+    layout: impl Iterator<Item = &'l InherentAttribute>,
+    entries: &mut Entries<'_>,
+    attributes: &mut Vec<OperationAttribute>,
+) -> Result<()> {
     let mut cursor = data.cursor("properties of an operation");
     for attribute in layout {
+        // Nothing is left of attributes that an older writer did not know.
+        if attribute.optional && cursor.is_empty() {
+            break;
+        }
         let value = if attribute.optional {
             match cursor.flagged()? {
                 (_, false) => continue,

@@ -30,9 +30,7 @@ pub fn versioned_op(name: &str) -> Option<&'static VersionedOp> {
 
 /// The row of the operation with this base name that a version has.
 pub fn op_at_version(base: &str, version: Version) -> Option<&'static VersionedOp> {
-    OPERATIONS
-        .iter()
-        .find(|row| row.base() == base && row.since <= version && version <= row.until)
+    OPERATIONS.iter().find(|row| row.base() == base && row.since <= version && version <= row.until)
 }
 
 const CURRENT: Version = Version::CURRENT;

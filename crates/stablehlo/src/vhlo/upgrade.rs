@@ -161,12 +161,9 @@ fn edit(base: &str, a: &mut Editor) -> Result<()> {
             gather(a)?;
             a.i64_arrays(&["slice_sizes"])?;
         }
-        "infeed" => {
-            a.drop_if("infeed_config", is_empty_string);
-            a.drop_if("layout", is_empty_array);
-        }
+        // MLIR always sets the configuration of infeed and outfeed, if only to an empty string.
+        "infeed" => a.drop_if("layout", is_empty_array),
         "map" | "reduce" | "reverse" => a.i64_arrays(&["dimensions"])?,
-        "outfeed" => a.drop_if("outfeed_config", is_empty_string),
         "pad" => {
             a.i64_arrays(&["edge_padding_low", "edge_padding_high", "interior_padding"])?;
         }
