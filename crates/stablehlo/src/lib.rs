@@ -41,3 +41,4 @@ pub fn error_of(diagnostics: Vec<Diagnostic>) -> Error {
     };
     Error::new(code, rxla_base::render_all(&diagnostics, None).trim_end().to_owned())
 }
+pub mod text;

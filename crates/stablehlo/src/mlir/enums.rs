@@ -45,6 +45,16 @@ macro_rules! enums {
                 match self { $(EnumValue::$name(value) => value.name(),)* }
             }
 
+            /// Whether there is an enumeration of this name.
+            pub fn is_kind(kind: &str) -> bool {
+                [$($kind,)*].contains(&kind)
+            }
+
+            /// The names of an enumeration's values.
+            pub fn names(kind: &str) -> &'static [&'static str] {
+                match kind { $($kind => &[$($spelling,)*],)* _ => &[] }
+            }
+
             pub fn from_names(kind: &str, name: &str) -> Option<EnumValue> {
                 match kind {
                     $($kind => $name::from_name(name).map(EnumValue::$name),)*

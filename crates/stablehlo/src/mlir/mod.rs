@@ -12,6 +12,7 @@
 
 mod attribute;
 mod byte_string;
+mod defaults;
 mod dense;
 mod enums;
 mod inherent;
@@ -23,6 +24,7 @@ mod types;
 
 pub use attribute::{Attribute, NamedAttribute, SymbolRef, dictionary};
 pub use byte_string::ByteString;
+pub use defaults::drop_defaults;
 pub use dense::{DenseArray, DenseElements, DenseResource, DenseStrings};
 pub use enums::{
     ComparisonDirection, ComparisonType, CustomCallApiVersion, EnumAttribute, EnumDialect,

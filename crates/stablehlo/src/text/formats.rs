@@ -1,0 +1,472 @@
+//! How each operation is spelled: a table that reader and printer share.
+//!
+//! An operation that is not here, or whose format is [`Format::Generic`], has the generic form
+//! only. The facts are those of the dialects' definitions (`assemblyFormat` and custom printers).
+
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
+use crate::mlir::EnumDialect;
+
+/// What is known of an operation.
+pub(super) struct Spelling {
+    pub name: &'static str,
+    /// Names of the attributes that the operation declares; all others are discardable.
+    pub inherent: &'static [&'static str],
+    pub format: Format,
+    /// Whether values from outside cannot be used in its regions.
+    pub isolated: bool,
+}
+
+pub(super) enum Format {
+    Generic,
+    /// Parts in order, after the operation's name.
+    Pieces(&'static [Piece]),
+    /// Written by hand, in `special` and `print::special`.
+    Special(Special),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Special {
+    Module,
+    Function,
+    Constant,
+    Reduce,
+    While,
+    Scan,
+}
+
+/// A part of a pretty form.
+#[derive(Clone, Copy)]
+pub(super) enum Piece {
+    /// Keywords and punctuation, with the spaces that printing puts.
+    Text(&'static str),
+    /// The operand with this index.
+    Operand(usize),
+    /// Operands from this index on, with commas between.
+    Operands(usize),
+    /// Operands from this index on, each followed by a comma.
+    OperandsWithCommas(usize),
+    /// The value of an attribute.
+    Attribute(&'static str, Syntax),
+    /// The text and the value of an attribute, or nothing.
+    Optional(&'static str, &'static str, Syntax),
+    /// The remaining attributes, `{…}`.
+    Dictionary,
+    /// ` : ` and types.
+    Types(Types),
+    /// Types, or nothing if there are no operands.
+    TypesIfAny(Types),
+    /// `operands : types`, or `()` without operands.
+    OperandsAndTypes,
+    /// `[0:4, 0:8:2]`.
+    SliceRanges,
+    /// `contracting_dims = [1] x [0]`.
+    DotDimensions,
+    /// `, precision = […]`, or nothing.
+    Precision,
+    /// `, precision = […]` and `, algorithm = <…>`, or either, or nothing.
+    PrecisionAndAlgorithm,
+    /// What stands in `window = {…}`.
+    Window,
+    /// `e8m23`.
+    ExponentMantissa,
+    /// ` ({…}, {…})`, or nothing without regions.
+    Regions,
+    /// `(%arg0: type, …) {…}`: one region whose arguments stand before it.
+    RegionWithArguments,
+}
+
+/// How the value of an attribute is written where its kind is known.
+#[derive(Clone, Copy)]
+pub(super) enum Syntax {
+    /// An integer of type `i64`.
+    I64,
+    /// An integer of type `i32`.
+    I32,
+    Bool,
+    String,
+    /// A string written as `@name`.
+    Target,
+    /// A string written as `@name`, a symbol of its own.
+    SymbolName,
+    /// `[1, 2]` for `array<i64: 1, 2>`.
+    I64Array,
+    /// The bare value of this enumeration.
+    Enum(EnumDialect, &'static str),
+    /// `[b, f]x[i, o]->[b, f]`.
+    Convolution,
+    /// Shardy's attribute of this name without the name.
+    Sdy(&'static str),
+    /// One of these names, for its place in the list as an integer of type `i32`.
+    Names(&'static [&'static str]),
+    /// Shardy's shardings without the angle brackets round them: `[<@mesh, []>]`.
+    SdyShardings,
+    /// Any attribute, in full.
+    Any,
+}
+
+/// Which types are written and what they say of the others.
+#[derive(Clone, Copy)]
+pub(super) enum Types {
+    /// `(operands) -> results`.
+    Functional,
+    /// One type for all operands and the result, else [`Types::Functional`].
+    Same,
+    /// Those of the results; there are no operands.
+    Results,
+    /// Those of the operands; there are no results.
+    Operands,
+    /// The one type that every operand and result has.
+    One,
+    /// The one type that the only operand has; there are no results.
+    OneOperand,
+    /// Types of the operands, which are those of the results.
+    Pairwise,
+    /// The tuple type of the result, whose members are the operands' types.
+    Tuple,
+    /// The complex result type, whose parts the operands have, else [`Types::Functional`].
+    Complex,
+    /// The predicate's and the common type of the rest, else [`Types::Functional`].
+    Select,
+    /// `a to b`.
+    Cast,
+    /// `a, b -> c` or `a -> (b, c)`.
+    Arrow,
+}
+
+use Piece::{
+    Attribute, Dictionary, DotDimensions, ExponentMantissa, Operand, Operands, OperandsAndTypes,
+    OperandsWithCommas, Optional, Precision, PrecisionAndAlgorithm, RegionWithArguments, Regions,
+    SliceRanges, Text, TypesIfAny, Window,
+};
+
+/// Renamed so that rows stay short.
+const fn types(types: Types) -> Piece {
+    Piece::Types(types)
+}
+
+const FUNCTIONAL: Piece = types(Types::Functional);
+const SP: Piece = Text(" ");
+const COMMA: Piece = Text(", ");
+
+const SAME: Format = Format::Pieces(&[SP, Operands(0), Dictionary, types(Types::Same)]);
+const PLAIN: Format = Format::Pieces(&[SP, Operands(0), Dictionary, FUNCTIONAL]);
+const ARROW: Format = Format::Pieces(&[SP, Operands(0), Dictionary, types(Types::Arrow)]);
+const RESULTS: Format = Format::Pieces(&[Dictionary, types(Types::Results)]);
+
+const fn enumeration(name: &'static str, kind: &'static str) -> Piece {
+    Attribute(name, Syntax::Enum(EnumDialect::Stablehlo, kind))
+}
+
+const OUT_SHARDING: Piece = Attribute("out_sharding", Syntax::Sdy("sharding"));
+
+const REDUCTION_OP: Syntax = Syntax::Names(&["sum", "max", "min"]);
+const DIRECTION: Syntax = Syntax::Names(&["NONE", "FORWARD", "BACKWARD", "BOTH"]);
+
+const fn row(
+    name: &'static str,
+    inherent: &'static [&'static str],
+    format: Format,
+) -> Spelling {
+    Spelling { name, inherent, format, isolated: false }
+}
+
+const fn isolated(
+    name: &'static str,
+    inherent: &'static [&'static str],
+    format: Format,
+) -> Spelling {
+    Spelling { name, inherent, format, isolated: true }
+}
+
+const ACCURACY: &[&str] = &["result_accuracy"];
+const BROADCAST: &[&str] = &["broadcast_dimensions"];
+const GROUPS: &[&str] = &["replica_groups", "channel_handle", "use_global_device_ids"];
+
+#[rustfmt::skip]
+static SPELLINGS: &[Spelling] = &[
+    isolated("builtin.module", &["sym_name", "sym_visibility"], Format::Special(Special::Module)),
+    isolated("func.func", &["sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs", "no_inline"],
+        Format::Special(Special::Function)),
+    row("func.return", &[], Format::Pieces(&[SP, Operands(0), Dictionary, TypesIfAny(Types::Operands)])),
+    row("func.call", &["callee", "no_inline", "arg_attrs", "res_attrs"],
+        Format::Pieces(&[SP, Attribute("callee", Syntax::Any), Text("("), Operands(0), Text(")"), Dictionary, FUNCTIONAL])),
+
+    row("stablehlo.abs", &[], SAME),
+    row("stablehlo.add", &[], SAME),
+    row("stablehlo.after_all", &[], SAME),
+    row("stablehlo.all_gather", &["all_gather_dim", "replica_groups", "channel_handle", "use_global_device_ids"], Format::Generic),
+    row("stablehlo.all_reduce", GROUPS, Format::Generic),
+    row("stablehlo.all_to_all", &["split_dimension", "concat_dimension", "split_count", "replica_groups", "channel_handle"], Format::Generic),
+    row("stablehlo.and", &[], SAME),
+    row("stablehlo.async_done", &[], Format::Generic),
+    isolated("stablehlo.async_start", &[], Format::Generic),
+    row("stablehlo.atan2", &[], SAME),
+    row("stablehlo.batch_norm_grad", &["epsilon", "feature_index"], Format::Generic),
+    row("stablehlo.batch_norm_inference", &["epsilon", "feature_index"], Format::Generic),
+    row("stablehlo.batch_norm_training", &["epsilon", "feature_index"], Format::Generic),
+    row("stablehlo.bitcast_convert", &[], PLAIN),
+    row("stablehlo.broadcast", &["broadcast_sizes"],
+        Format::Pieces(&[SP, Operand(0), Text(", sizes = "), Attribute("broadcast_sizes", Syntax::I64Array), Dictionary, FUNCTIONAL])),
+    row("stablehlo.broadcast_in_dim", &["broadcast_dimensions"],
+        Format::Pieces(&[SP, Operand(0), Text(", dims = "), Attribute("broadcast_dimensions", Syntax::I64Array), Dictionary, FUNCTIONAL])),
+    row("stablehlo.case", &[], Format::Generic),
+    row("stablehlo.cbrt", ACCURACY, SAME),
+    row("stablehlo.ceil", &[], SAME),
+    row("stablehlo.cholesky", &["lower"],
+        Format::Pieces(&[SP, Operand(0), Optional(", lower = ", "lower", Syntax::Bool), Dictionary, types(Types::Same)])),
+    row("stablehlo.clamp", &[], SAME),
+    row("stablehlo.collective_broadcast", &["replica_groups", "channel_handle", "has_dynamic_root"], Format::Generic),
+    row("stablehlo.collective_permute", &["source_target_pairs", "channel_handle"], Format::Generic),
+    row("stablehlo.collective_reduce", &["replica_groups", "channel_handle", "use_global_device_ids", "has_dynamic_root"], Format::Generic),
+    row("stablehlo.compare", &["comparison_direction", "compare_type"],
+        Format::Pieces(&[SP, enumeration("comparison_direction", "comparison_direction"), COMMA, Operand(0), COMMA, Operand(1),
+            Optional(", ", "compare_type", Syntax::Enum(EnumDialect::Stablehlo, "comparison_type")), Dictionary, FUNCTIONAL])),
+    row("stablehlo.complex", &[], Format::Pieces(&[SP, Operands(0), Dictionary, types(Types::Complex)])),
+    row("stablehlo.composite", &["name", "composite_attributes", "decomposition", "version"],
+        Format::Pieces(&[SP, Attribute("name", Syntax::String), SP, Operands(0), Regions, Dictionary, FUNCTIONAL])),
+    row("stablehlo.concatenate", &["dimension"],
+        Format::Pieces(&[SP, OperandsWithCommas(0), Text(" dim = "), Attribute("dimension", Syntax::I64), Dictionary, FUNCTIONAL])),
+    row("stablehlo.constant", &["value"], Format::Special(Special::Constant)),
+    row("stablehlo.convert", &[], SAME),
+    row("stablehlo.convolution", &["window_strides", "padding", "lhs_dilation", "rhs_dilation", "window_reversal",
+            "dimension_numbers", "feature_group_count", "batch_group_count", "precision_config"],
+        Format::Pieces(&[Text("("), Operands(0), Text(") dim_numbers = "), Attribute("dimension_numbers", Syntax::Convolution),
+            Text(", window = {"), Window, Text("}"), Dictionary, FUNCTIONAL])),
+    row("stablehlo.cosine", ACCURACY, SAME),
+    row("stablehlo.count_leading_zeros", &[], SAME),
+    row("stablehlo.create_token", &[], RESULTS),
+    row("stablehlo.cross-replica-sum", &["replica_groups"], Format::Generic),
+    row("stablehlo.custom_call", &["call_target_name", "has_side_effect", "backend_config", "api_version", "called_computations",
+            "operand_layouts", "result_layouts", "output_operand_aliases", "result_tilings"],
+        Format::Pieces(&[SP, Attribute("call_target_name", Syntax::Target), Text("("), Operands(0), Text(")"), Dictionary, FUNCTIONAL])),
+    row("stablehlo.divide", &[], SAME),
+    row("stablehlo.dot", &["precision_config"],
+        Format::Pieces(&[SP, Operand(0), COMMA, Operand(1), Precision, Dictionary, FUNCTIONAL])),
+    row("stablehlo.dot_general", &["dot_dimension_numbers", "precision_config", "algorithm"],
+        Format::Pieces(&[SP, Operand(0), COMMA, Operand(1), COMMA, DotDimensions, PrecisionAndAlgorithm, Dictionary, FUNCTIONAL])),
+    row("stablehlo.dynamic_broadcast_in_dim", &["broadcast_dimensions", "known_expanding_dimensions", "known_nonexpanding_dimensions"],
+        Format::Pieces(&[SP, Operand(0), COMMA, Operand(1), Text(", dims = "), Attribute("broadcast_dimensions", Syntax::I64Array), Dictionary, FUNCTIONAL])),
+    row("stablehlo.dynamic_conv", &["window_strides", "padding", "lhs_dilation", "rhs_dilation", "window_reversal",
+            "dimension_numbers", "feature_group_count", "batch_group_count", "precision_config"], Format::Generic),
+    row("stablehlo.dynamic_gather", &["dimension_numbers", "indices_are_sorted"], Format::Generic),
+    row("stablehlo.dynamic_iota", &["iota_dimension"],
+        Format::Pieces(&[SP, Operand(0), Text(", dim = "), Attribute("iota_dimension", Syntax::I64), Dictionary, FUNCTIONAL])),
+    row("stablehlo.dynamic_pad", &[], PLAIN),
+    row("stablehlo.dynamic_reshape", &[], PLAIN),
+    row("stablehlo.dynamic_slice", &["slice_sizes"],
+        Format::Pieces(&[SP, Operand(0), COMMA, OperandsWithCommas(1), Text(" sizes = "), Attribute("slice_sizes", Syntax::I64Array), Dictionary, FUNCTIONAL])),
+    row("stablehlo.dynamic_update_slice", &[], PLAIN),
+    row("stablehlo.einsum", &["einsum_config"],
+        Format::Pieces(&[SP, Operand(0), COMMA, Operand(1), Text(", config = "), Attribute("einsum_config", Syntax::String), Dictionary, FUNCTIONAL])),
+    row("stablehlo.exponential", ACCURACY, SAME),
+    row("stablehlo.exponential_minus_one", ACCURACY, SAME),
+    row("stablehlo.fft", &["fft_type", "fft_length"],
+        Format::Pieces(&[SP, Operand(0), Text(", type = "), enumeration("fft_type", "fft_type"), Text(", length = "),
+            Attribute("fft_length", Syntax::I64Array), Dictionary, FUNCTIONAL])),
+    row("stablehlo.floor", &[], SAME),
+    row("stablehlo.gather", &["dimension_numbers", "slice_sizes", "indices_are_sorted"], Format::Generic),
+    row("stablehlo.get_dimension_size", &["dimension"],
+        Format::Pieces(&[SP, Operand(0), Text(", dim = "), Attribute("dimension", Syntax::I64), Dictionary, FUNCTIONAL])),
+    row("stablehlo.get_tuple_element", &["index"],
+        Format::Pieces(&[SP, Operand(0), Text("["), Attribute("index", Syntax::I32), Text("]"), Dictionary, FUNCTIONAL])),
+    row("stablehlo.if", &[], Format::Generic),
+    row("stablehlo.imag", &[], SAME),
+    row("stablehlo.infeed", &["infeed_config", "layout"], Format::Generic),
+    row("stablehlo.iota", &["iota_dimension"],
+        Format::Pieces(&[Text(" dim = "), Attribute("iota_dimension", Syntax::I64), Dictionary, types(Types::Results)])),
+    row("stablehlo.is_finite", &[], PLAIN),
+    row("stablehlo.log", ACCURACY, SAME),
+    row("stablehlo.log_plus_one", ACCURACY, SAME),
+    row("stablehlo.logistic", ACCURACY, SAME),
+    row("stablehlo.map", &["dimensions"], Format::Generic),
+    row("stablehlo.maximum", &[], SAME),
+    row("stablehlo.minimum", &[], SAME),
+    row("stablehlo.multiply", &[], SAME),
+    row("stablehlo.negate", &[], SAME),
+    row("stablehlo.not", &[], SAME),
+    row("stablehlo.optimization_barrier", &[], Format::Pieces(&[Dictionary, OperandsAndTypes])),
+    row("stablehlo.or", &[], SAME),
+    row("stablehlo.outfeed", &["outfeed_config"], Format::Generic),
+    row("stablehlo.pad", &["edge_padding_low", "edge_padding_high", "interior_padding"],
+        Format::Pieces(&[SP, Operand(0), COMMA, Operand(1), Text(", low = "), Attribute("edge_padding_low", Syntax::I64Array),
+            Text(", high = "), Attribute("edge_padding_high", Syntax::I64Array),
+            Text(", interior = "), Attribute("interior_padding", Syntax::I64Array), Dictionary, FUNCTIONAL])),
+    row("stablehlo.partition_id", &[], RESULTS),
+    row("stablehlo.popcnt", &[], SAME),
+    row("stablehlo.power", &[], SAME),
+    row("stablehlo.real", &[], SAME),
+    row("stablehlo.real_dynamic_slice", &[], PLAIN),
+    row("stablehlo.recv", &["channel_handle", "is_host_transfer", "source_target_pairs"], Format::Generic),
+    row("stablehlo.reduce", &["dimensions"], Format::Special(Special::Reduce)),
+    row("stablehlo.reduce_precision", &["exponent_bits", "mantissa_bits"],
+        Format::Pieces(&[SP, Operand(0), Text(", format = "), ExponentMantissa, Dictionary, types(Types::Same)])),
+    row("stablehlo.reduce_scatter", &["scatter_dimension", "replica_groups", "channel_handle", "use_global_device_ids"], Format::Generic),
+    row("stablehlo.reduce_window", &["window_dimensions", "window_strides", "base_dilations", "window_dilations", "padding"], Format::Generic),
+    row("stablehlo.remainder", &[], SAME),
+    row("stablehlo.replica_id", &[], RESULTS),
+    row("stablehlo.reshape", &[], PLAIN),
+    row("stablehlo.return", &[], Format::Pieces(&[SP, Operands(0), Dictionary, TypesIfAny(Types::Operands)])),
+    row("stablehlo.reverse", &["dimensions"],
+        Format::Pieces(&[SP, Operand(0), Text(", dims = "), Attribute("dimensions", Syntax::I64Array), Dictionary, types(Types::Same)])),
+    row("stablehlo.rng", &["rng_distribution"],
+        Format::Pieces(&[SP, Operand(0), COMMA, Operand(1), COMMA, Operand(2), Text(", distribution = "),
+            enumeration("rng_distribution", "rng_distribution"), Dictionary, FUNCTIONAL])),
+    row("stablehlo.rng_bit_generator", &["rng_algorithm"],
+        Format::Pieces(&[SP, Operand(0), Text(", algorithm = "), enumeration("rng_algorithm", "rng_algorithm"), Dictionary, FUNCTIONAL])),
+    row("stablehlo.round_nearest_afz", &[], SAME),
+    row("stablehlo.round_nearest_even", &[], SAME),
+    row("stablehlo.rsqrt", ACCURACY, SAME),
+    row("stablehlo.scatter", &["scatter_dimension_numbers", "indices_are_sorted", "unique_indices"], Format::Generic),
+    row("stablehlo.select", &[], Format::Pieces(&[SP, Operands(0), Dictionary, types(Types::Select)])),
+    row("stablehlo.select_and_scatter", &["window_dimensions", "window_strides", "padding"], Format::Generic),
+    row("stablehlo.send", &["channel_handle", "is_host_transfer", "source_target_pairs"], Format::Generic),
+    row("stablehlo.set_dimension_size", &["dimension"],
+        Format::Pieces(&[SP, Operand(0), COMMA, Operand(1), Text(", dim = "), Attribute("dimension", Syntax::I64), Dictionary, FUNCTIONAL])),
+    row("stablehlo.shift_left", &[], SAME),
+    row("stablehlo.shift_right_arithmetic", &[], SAME),
+    row("stablehlo.shift_right_logical", &[], SAME),
+    row("stablehlo.sign", &[], SAME),
+    row("stablehlo.sine", ACCURACY, SAME),
+    row("stablehlo.slice", &["start_indices", "limit_indices", "strides"],
+        Format::Pieces(&[SP, Operand(0), Text(" ["), SliceRanges, Text("]"), Dictionary, FUNCTIONAL])),
+    row("stablehlo.sort", &["dimension", "is_stable"], Format::Generic),
+    row("stablehlo.sqrt", ACCURACY, SAME),
+    row("stablehlo.subtract", &[], SAME),
+    row("stablehlo.tan", ACCURACY, SAME),
+    row("stablehlo.tanh", ACCURACY, SAME),
+    row("stablehlo.torch_index_select", &["dim", "batch_dims"], Format::Generic),
+    row("stablehlo.transpose", &["permutation"],
+        Format::Pieces(&[SP, Operand(0), Text(", dims = "), Attribute("permutation", Syntax::I64Array), Dictionary, FUNCTIONAL])),
+    row("stablehlo.triangular_solve", &["left_side", "lower", "unit_diagonal", "transpose_a"], Format::Generic),
+    row("stablehlo.tuple", &[], Format::Pieces(&[SP, Operands(0), Dictionary, types(Types::Tuple)])),
+    row("stablehlo.unary_einsum", &["einsum_config"],
+        Format::Pieces(&[SP, Operand(0), Text(", config = "), Attribute("einsum_config", Syntax::String), Dictionary, FUNCTIONAL])),
+    row("stablehlo.uniform_dequantize", &[], SAME),
+    row("stablehlo.uniform_quantize", &[], SAME),
+    row("stablehlo.while", &[], Format::Special(Special::While)),
+    row("stablehlo.xor", &[], SAME),
+
+    row("chlo._asin_acos_kernel", &[], ARROW),
+    row("chlo.acos", &[], ARROW),
+    row("chlo.acosh", &[], ARROW),
+    row("chlo.asin", &[], ARROW),
+    row("chlo.asinh", &[], ARROW),
+    row("chlo.atan", &[], ARROW),
+    row("chlo.atanh", &[], ARROW),
+    row("chlo.bessel_i1e", &[], ARROW),
+    row("chlo.broadcast_add", BROADCAST, PLAIN),
+    row("chlo.broadcast_and", BROADCAST, PLAIN),
+    row("chlo.broadcast_atan2", BROADCAST, PLAIN),
+    row("chlo.broadcast_compare", &["broadcast_dimensions", "comparison_direction", "compare_type"], PLAIN),
+    row("chlo.broadcast_complex", BROADCAST, PLAIN),
+    row("chlo.broadcast_divide", BROADCAST, PLAIN),
+    row("chlo.broadcast_maximum", BROADCAST, PLAIN),
+    row("chlo.broadcast_minimum", BROADCAST, PLAIN),
+    row("chlo.broadcast_multiply", BROADCAST, PLAIN),
+    row("chlo.broadcast_next_after", BROADCAST, PLAIN),
+    row("chlo.broadcast_or", BROADCAST, PLAIN),
+    row("chlo.broadcast_polygamma", BROADCAST, PLAIN),
+    row("chlo.broadcast_power", BROADCAST, PLAIN),
+    row("chlo.broadcast_remainder", BROADCAST, PLAIN),
+    row("chlo.broadcast_select", &[], PLAIN),
+    row("chlo.broadcast_shift_left", BROADCAST, PLAIN),
+    row("chlo.broadcast_shift_right_arithmetic", BROADCAST, PLAIN),
+    row("chlo.broadcast_shift_right_logical", BROADCAST, PLAIN),
+    row("chlo.broadcast_subtract", BROADCAST, PLAIN),
+    row("chlo.broadcast_xor", BROADCAST, PLAIN),
+    row("chlo.broadcast_zeta", BROADCAST, PLAIN),
+    row("chlo.conj", &[], ARROW),
+    row("chlo.constant", &["value"], Format::Special(Special::Constant)),
+    row("chlo.constant_like", &["value"], Format::Generic),
+    row("chlo.cosh", &[], ARROW),
+    row("chlo.digamma", &[], ARROW),
+    row("chlo.erf", &[], ARROW),
+    row("chlo.erf_inv", &[], ARROW),
+    row("chlo.erfc", &[], ARROW),
+    row("chlo.is_inf", &[], ARROW),
+    row("chlo.is_neg_inf", &[], ARROW),
+    row("chlo.is_pos_inf", &[], ARROW),
+    row("chlo.lgamma", &[], ARROW),
+    row("chlo.mulhi", &[], ARROW),
+    row("chlo.next_after", &[], ARROW),
+    row("chlo.polygamma", &[], ARROW),
+    row("chlo.ragged_dot", &["ragged_dot_dimension_numbers", "precision_config"], Format::Generic),
+    isolated("chlo.scan", &["dimension", "scan_dim_size", "is_reverse", "is_associative", "operandSegmentSizes", "resultSegmentSizes"],
+        Format::Special(Special::Scan)),
+    row("chlo.sinh", &[], ARROW),
+    row("chlo.square", &[], ARROW),
+    row("chlo.tan", &[], ARROW),
+    row("chlo.top_k", &["k", "is_stable"],
+        Format::Pieces(&[Text("("), Operand(0), Text(", k = "), Attribute("k", Syntax::I64),
+            Optional(", is_stable = ", "is_stable", Syntax::Bool), Text(")"), Dictionary, types(Types::Arrow)])),
+    row("chlo.zeta", &[], ARROW),
+
+    row("sdy.all_gather", &["gathering_axes", "out_sharding"],
+        Format::Pieces(&[SP, Attribute("gathering_axes", Syntax::Sdy("list_of_axis_ref_lists")), SP, Operand(0),
+            Text(" out_sharding="), OUT_SHARDING, Dictionary, types(Types::One)])),
+    row("sdy.all_reduce", &["reduction_axes", "reduction_op", "out_sharding"],
+        Format::Pieces(&[Optional(" ", "reduction_op", REDUCTION_OP), SP,
+            Attribute("reduction_axes", Syntax::Sdy("axis_ref_list")), SP, Operand(0),
+            Text(" out_sharding="), OUT_SHARDING, Dictionary, types(Types::One)])),
+    row("sdy.all_slice", &["slicing_axes", "out_sharding"],
+        Format::Pieces(&[SP, Attribute("slicing_axes", Syntax::Sdy("list_of_axis_ref_lists")), SP, Operand(0),
+            Text(" out_sharding="), OUT_SHARDING, Dictionary, types(Types::One)])),
+    row("sdy.all_to_all", &["params", "out_sharding"],
+        Format::Pieces(&[SP, Attribute("params", Syntax::Sdy("all_to_all_param_list")), SP, Operand(0),
+            Text(" out_sharding="), OUT_SHARDING, Dictionary, types(Types::One)])),
+    row("sdy.collective_permute", &["out_sharding"],
+        Format::Pieces(&[SP, Operand(0), Text(" out_sharding="), OUT_SHARDING, Dictionary, types(Types::One)])),
+    row("sdy.constant", &["value"], Format::Special(Special::Constant)),
+    row("sdy.data_flow_edge", &["sharding"],
+        Format::Pieces(&[SP, Operand(0), Optional(" sharding=", "sharding", Syntax::Sdy("sharding")), Dictionary, types(Types::One)])),
+    row("sdy.func_data_flow_edge", &[], Format::Pieces(&[SP, Operand(0), Dictionary, types(Types::One)])),
+    isolated("sdy.manual_computation", &["in_shardings", "out_shardings", "manual_axes"],
+        Format::Pieces(&[Text("("), Operands(0), Text(") in_shardings="), Attribute("in_shardings", Syntax::SdyShardings),
+            Text(" out_shardings="), Attribute("out_shardings", Syntax::SdyShardings),
+            Text(" manual_axes="), Attribute("manual_axes", Syntax::Sdy("manual_axes")), SP, RegionWithArguments, Dictionary, FUNCTIONAL])),
+    row("sdy.mesh", &["sym_name", "mesh"],
+        Format::Pieces(&[SP, Attribute("sym_name", Syntax::SymbolName), Text(" = "), Attribute("mesh", Syntax::Sdy("mesh")), Dictionary])),
+    isolated("sdy.named_computation", &["name", "in_shardings", "out_shardings"],
+        Format::Pieces(&[Text("<"), Attribute("name", Syntax::String), Text(">("), Operands(0), Text(")"),
+            Optional(" in_shardings=", "in_shardings", Syntax::SdyShardings),
+            Optional(" out_shardings=", "out_shardings", Syntax::SdyShardings), SP, RegionWithArguments, Dictionary, FUNCTIONAL])),
+    row("sdy.propagation_barrier", &["allowed_direction"],
+        Format::Pieces(&[SP, Operand(0), Text(" allowed_direction="), Attribute("allowed_direction", DIRECTION),
+            Dictionary, types(Types::One)])),
+    row("sdy.reduce_scatter", &["reduce_scatter_axes", "reduction_op", "out_sharding"],
+        Format::Pieces(&[Optional(" ", "reduction_op", REDUCTION_OP), SP,
+            Attribute("reduce_scatter_axes", Syntax::Sdy("list_of_axis_ref_lists")), SP, Operand(0),
+            Text(" out_sharding="), OUT_SHARDING, Dictionary, types(Types::One)])),
+    row("sdy.replicated_to_unreduced", &["axes", "out_sharding"],
+        Format::Pieces(&[SP, Attribute("axes", Syntax::Sdy("axis_ref_list")), SP, Operand(0),
+            Text(" out_sharding="), OUT_SHARDING, Dictionary, types(Types::One)])),
+    row("sdy.reshard", &["sharding"],
+        Format::Pieces(&[SP, Operand(0), SP, Attribute("sharding", Syntax::Sdy("sharding")), Dictionary, types(Types::One)])),
+    row("sdy.return", &[], Format::Pieces(&[Dictionary, SP, Operands(0), TypesIfAny(Types::Operands)])),
+    row("sdy.sharded_to_unreduced", &["axes", "out_sharding"],
+        Format::Pieces(&[SP, Attribute("axes", Syntax::Sdy("list_of_axis_ref_lists")), SP, Operand(0),
+            Text(" out_sharding="), OUT_SHARDING, Dictionary, types(Types::One)])),
+    row("sdy.sharding_constraint", &["sharding"],
+        Format::Pieces(&[SP, Operand(0), SP, Attribute("sharding", Syntax::Sdy("sharding")), Dictionary, types(Types::One)])),
+    row("sdy.sharding_group", &["group_id"],
+        Format::Pieces(&[SP, Operand(0), Text(" group_id="), Attribute("group_id", Syntax::I64), Dictionary, types(Types::OneOperand)])),
+
+    row("arith.constant", &["value"], Format::Special(Special::Constant)),
+    row("tensor.cast", &[], Format::Pieces(&[SP, Operand(0), Dictionary, types(Types::Cast)])),
+    row("shape.shape_of", &[], ARROW),
+];
+
+/// What is known of the operation; `None` if it is not in the table.
+pub(super) fn spelling(name: &str) -> Option<&'static Spelling> {
+    static BY_NAME: LazyLock<FxHashMap<&str, &Spelling>> =
+        LazyLock::new(|| SPELLINGS.iter().map(|spelling| (spelling.name, spelling)).collect());
+    BY_NAME.get(name).copied()
+}
+
+/// Whether the operation declares the attribute.
+pub(super) fn is_inherent(name: &str, attribute: &str) -> bool {
+    spelling(name).is_some_and(|spelling| spelling.inherent.contains(&attribute))
+}
