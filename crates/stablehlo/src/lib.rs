@@ -9,21 +9,41 @@ pub mod bytecode;
 pub mod ffi;
 pub mod import;
 pub mod mlir;
+pub mod text;
 pub mod vhlo;
 
 pub use import::import;
 
-use rxla_base::{Code, Diagnostic, Error, Result, Severity};
+use rxla_base::{Code, Diagnostic, Error, Result, Severity, Source};
 use rxla_hlo as hlo;
 
 /// Reads a module from bytecode or text, brought up to date from whatever version of VHLO it has.
 pub fn read(bytes: &[u8]) -> Result<mlir::Module> {
-    if !bytecode::is_bytecode(bytes) {
-        return Err(Error::unimplemented("reading MLIR as text; give the program as bytecode"));
-    }
-    let mut module = bytecode::read(bytes, bytecode::TextParsers::default())?.module;
+    let mut module = if bytecode::is_bytecode(bytes) {
+        bytecode::read(bytes, text_parsers())?.module
+    } else {
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            return Err(Error::invalid_argument(
+                "the program is neither MLIR bytecode (it does not start with `ML\\xefR`) nor text \
+                 (it is not UTF-8)",
+            ));
+        };
+        let source = Source { name: "<mlir>", text };
+        text::parse(text).map_err(|diagnostics| {
+            let rendered = rxla_base::render_all(&diagnostics, Some(&source));
+            Error::new(Code::InvalidArgument, rendered.trim_end().to_owned())
+        })?
+    };
     vhlo::upgrade(&mut module)?;
     Ok(module)
+}
+
+/// What reads the textual attributes and types inside of bytecode.
+pub fn text_parsers() -> bytecode::TextParsers {
+    bytecode::TextParsers {
+        attribute: Some(|text| text::parse_attribute(text).map_err(error_of)),
+        ty: Some(|text| text::parse_type(text).map_err(error_of)),
+    }
 }
 
 /// Reads a StableHLO program from bytecode or text and translates it to HLO.
@@ -41,4 +61,3 @@ pub fn error_of(diagnostics: Vec<Diagnostic>) -> Error {
     };
     Error::new(code, rxla_base::render_all(&diagnostics, None).trim_end().to_owned())
 }
-pub mod text;

@@ -8,7 +8,7 @@ use super::{ComparisonType, DenseElements};
 
 /// What an attribute means if it is absent.
 #[derive(Clone, Copy)]
-enum Default {
+enum Implied {
     /// `false`, also for an attribute whose presence alone says true.
     False,
     True,
@@ -39,21 +39,21 @@ pub fn drop_defaults(name: &str, attributes: &mut Attributes) {
     // Layouts of operands and results come together: none of both is the same as no layouts.
     if name == "stablehlo.custom_call" {
         let layouts = ["operand_layouts", "result_layouts"];
-        let empty = |name| attributes.get(name).is_none_or(|v| is_default(v, Default::Empty));
+        let empty = |name| attributes.get(name).is_none_or(|v| is_default(v, Implied::Empty));
         if layouts.into_iter().all(empty) {
-            layouts.map(|name| attributes.remove(name));
+            for name in layouts {
+                attributes.remove(name);
+            }
         }
     }
 }
 
-fn defaults(name: &str) -> &'static [(&'static str, Default)] {
-    use Default::*;
+fn defaults(name: &str) -> &'static [(&'static str, Implied)] {
+    use Implied::*;
     match name {
-        "func.func" => &[
-            ("sym_visibility", Empty),
-            ("arg_attrs", NoAttributes),
-            ("res_attrs", NoAttributes),
-        ],
+        "func.func" => {
+            &[("sym_visibility", Empty), ("arg_attrs", NoAttributes), ("res_attrs", NoAttributes)]
+        }
         "stablehlo.all_gather" | "stablehlo.all_reduce" | "stablehlo.reduce_scatter" => {
             &[("use_global_device_ids", False)]
         }
@@ -120,12 +120,12 @@ fn defaults(name: &str) -> &'static [(&'static str, Default)] {
     }
 }
 
-fn is_default(value: &Attribute, default: Default) -> bool {
+fn is_default(value: &Attribute, default: Implied) -> bool {
     match default {
-        Default::False => *value == Attribute::Bool(false),
-        Default::True => *value == Attribute::Bool(true),
-        Default::Integer(number) => value.as_integer() == Some(number),
-        Default::Empty => match value {
+        Implied::False => *value == Attribute::Bool(false),
+        Implied::True => *value == Attribute::Bool(true),
+        Implied::Integer(number) => value.as_integer() == Some(number),
+        Implied::Empty => match value {
             Attribute::String(text) => text.as_bytes().is_empty(),
             Attribute::Array(items) => items.is_empty(),
             Attribute::Dictionary(entries) => entries.is_empty(),
@@ -133,14 +133,14 @@ fn is_default(value: &Attribute, default: Default) -> bool {
             Attribute::DenseElements(elements) => elements.is_empty(),
             _ => false,
         },
-        Default::Zeros => all_equal(value, 0),
-        Default::Ones => all_equal(value, 1),
-        Default::AllFalse => match value {
+        Implied::Zeros => all_equal(value, 0),
+        Implied::Ones => all_equal(value, 1),
+        Implied::AllFalse => match value {
             Attribute::DenseArray(DenseArray::I1(values)) => values.iter().all(|value| !value),
             Attribute::DenseElements(elements) => is_splat_of(elements, 0),
             _ => false,
         },
-        Default::Precisions => value.as_array().is_some_and(|items| {
+        Implied::Precisions => value.as_array().is_some_and(|items| {
             items.iter().all(|item| {
                 matches!(
                     item,
@@ -151,14 +151,14 @@ fn is_default(value: &Attribute, default: Default) -> bool {
                 )
             })
         }),
-        Default::NoType => matches!(
+        Implied::NoType => matches!(
             value,
             Attribute::Enum(EnumAttribute {
                 value: EnumValue::ComparisonType(ComparisonType::NoType),
                 ..
             })
         ),
-        Default::Accuracy => matches!(
+        Implied::Accuracy => matches!(
             value,
             Attribute::ResultAccuracy(accuracy)
                 if accuracy.mode == ResultAccuracyMode::Default
@@ -166,9 +166,9 @@ fn is_default(value: &Attribute, default: Default) -> bool {
                     && f64::from_bits(accuracy.atol) == 0.0
                     && f64::from_bits(accuracy.rtol) == 0.0
         ),
-        Default::NoAttributes => value
-            .as_array()
-            .is_some_and(|items| items.iter().all(|i| i.as_dictionary().is_some_and(<[_]>::is_empty))),
+        Implied::NoAttributes => value.as_array().is_some_and(|items| {
+            items.iter().all(|i| i.as_dictionary().is_some_and(<[_]>::is_empty))
+        }),
     }
 }
 
@@ -187,7 +187,9 @@ fn is_splat_of(elements: &DenseElements, number: i64) -> bool {
     }
     // A splat of any length has the same first element as a scalar would.
     elements.is_splat()
-        && elements.bytes().iter().enumerate().all(|(place, &byte)| {
-            byte == if place == 0 { number as u8 } else { 0 }
-        })
+        && elements
+            .bytes()
+            .iter()
+            .enumerate()
+            .all(|(place, &byte)| byte == if place == 0 { number as u8 } else { 0 })
 }

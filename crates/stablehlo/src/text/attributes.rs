@@ -98,10 +98,7 @@ impl<'a> Parser<'a> {
             self.ty()?;
         }
         let words = self.text()[start..self.offset()].split_whitespace().collect::<Vec<_>>();
-        Ok(Attribute::Opaque(Arc::new(Opaque {
-            dialect: "".into(),
-            text: words.join(" ").into(),
-        })))
+        Ok(Attribute::Opaque(Arc::new(Opaque { dialect: "".into(), text: words.join(" ").into() })))
     }
 
     /// A name that may be a bare word, a number or a string.
@@ -199,9 +196,7 @@ impl<'a> Parser<'a> {
                 let shift = 64 - width.max(1);
                 Ok(match signedness {
                     Signedness::Unsigned => bits as i64,
-                    Signedness::Signless | Signedness::Signed => {
-                        ((bits << shift) as i64) >> shift
-                    }
+                    Signedness::Signless | Signedness::Signed => ((bits << shift) as i64) >> shift,
                 })
             }
             _ => {
@@ -222,14 +217,12 @@ impl<'a> Parser<'a> {
                 .at(number.span)
                 .hint(format!("write `{}.0`, or the bits in hexadecimal", number.digits)),
             )),
-            NumberKind::Float => {
-                match number.to_f64().and_then(|value| float::encode(ty, value)) {
-                    Some(bits) => Ok(bits),
-                    None => {
-                        Err(self.error(number.span, format!("`{name}` values are not implemented")))
-                    }
+            NumberKind::Float => match number.to_f64().and_then(|value| float::encode(ty, value)) {
+                Some(bits) => Ok(bits),
+                None => {
+                    Err(self.error(number.span, format!("`{name}` values are not implemented")))
                 }
-            }
+            },
             NumberKind::Hexadecimal => {
                 let bits = u64::from_str_radix(&number.digits[2..], 16).ok();
                 let fits = |bits: &u64| ty.bits() >= 64 || bits >> ty.bits() == 0;
@@ -260,13 +253,13 @@ impl<'a> Parser<'a> {
             values = self.list_until(">", |parser| parser.array_element(&ty))?;
         }
         let array = match &ty {
-            Type::I1 => DenseArray::I1(values.iter().map(|&v| v != 0).collect()),
-            Type::I8 => DenseArray::I8(values.iter().map(|&v| v as i8).collect()),
+            &Type::I1 => DenseArray::I1(values.iter().map(|&v| v != 0).collect()),
+            &Type::I8 => DenseArray::I8(values.iter().map(|&v| v as i8).collect()),
             Type::Integer { width: 16, .. } => {
                 DenseArray::I16(values.iter().map(|&v| v as i16).collect())
             }
-            Type::I32 => DenseArray::I32(values.iter().map(|&v| v as i32).collect()),
-            Type::I64 => DenseArray::I64(values.iter().map(|&v| v as i64).collect()),
+            &Type::I32 => DenseArray::I32(values.iter().map(|&v| v as i32).collect()),
+            &Type::I64 => DenseArray::I64(values.iter().map(|&v| v as i64).collect()),
             Type::Float(crate::mlir::Float::F32) => {
                 DenseArray::F32(values.iter().map(|&v| v as u32).collect())
             }

@@ -154,13 +154,6 @@ impl<'a> Cursor<'a> {
         word
     }
 
-    /// Letters and digits right here.
-    pub(super) fn alphanumeric(&mut self) -> &'a str {
-        let word = self.run(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        self.at += word.len();
-        word
-    }
-
     /// Decimal digits right here, without passing space; empty if there are none.
     pub(super) fn digits(&mut self) -> &'a str {
         let digits = self.run(|byte| byte.is_ascii_digit());

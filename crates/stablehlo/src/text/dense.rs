@@ -47,10 +47,8 @@ impl Parser<'_> {
         };
         if size > 16 {
             let text = super::print::type_text(&element);
-            return Err(self.error(
-                type_span,
-                format!("dense elements of type `{text}` are not implemented"),
-            ));
+            return Err(self
+                .error(type_span, format!("dense elements of type `{text}` are not implemented")));
         }
         let mut bytes = Vec::new();
         self.skip_space();
@@ -140,7 +138,7 @@ impl Parser<'_> {
         }
         let size = element.dense_element_bytes().unwrap_or(0);
         let bits = match element {
-            Type::I1 if !self.sees_number() => u64::from(self.boolean()?),
+            &Type::I1 if !self.sees_number() => u64::from(self.boolean()?),
             Type::Float(float) => {
                 let number = self.number()?;
                 self.float_bits(number, *float)?

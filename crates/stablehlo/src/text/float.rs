@@ -172,9 +172,8 @@ pub(super) fn spell(float: Float, bits: u64) -> String {
     if !value.is_finite() {
         return hexadecimal();
     }
-    let same = |text: &str| {
-        text.parse::<f64>().ok().and_then(|value| encode(float, value)) == Some(bits)
-    };
+    let same =
+        |text: &str| text.parse::<f64>().ok().and_then(|value| encode(float, value)) == Some(bits);
     let short = short_form(value);
     if same(&short) {
         return short;

@@ -91,7 +91,13 @@ impl Parser<'_> {
         }
         self.expect(":")?;
         let end_column = self.place()?;
-        Ok(Location::new(LocationKind::FileRange { file: text, line, column, end_line, end_column }))
+        Ok(Location::new(LocationKind::FileRange {
+            file: text,
+            line,
+            column,
+            end_line,
+            end_column,
+        }))
     }
 
     /// A line or column.

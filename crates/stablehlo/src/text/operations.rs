@@ -10,7 +10,8 @@ use super::parser::Parser;
 use super::scope::Use;
 use crate::mlir::{
     Attribute, AttributeKind, Attributes, BlockId, ByteString, Location, Module, NamedAttribute,
-    OpId, Operation, OperationAttribute, Region, RegionId, Type, Value, ValueDef, drop_defaults,
+    OpId, Operation, OperationAttribute, Region, RegionId, Type, Value, ValueDef, attribute_kind,
+    drop_defaults,
 };
 
 /// What has been read of an operation.
@@ -236,8 +237,7 @@ impl<'a> Parser<'a> {
             }
         }
         add_attributes(reading, entries, |op, name| {
-            let inherent = name.as_str().is_some_and(|name| formats::is_inherent(op, name));
-            if inherent { AttributeKind::Inherent } else { AttributeKind::Discardable }
+            name.as_str().map_or(AttributeKind::Discardable, |name| attribute_kind(op, name))
         });
         Ok(())
     }
@@ -256,8 +256,7 @@ impl<'a> Parser<'a> {
         results: Vec<ResultName<'a>>,
         place: Place,
     ) -> Result<()> {
-        let Reading { op, name, operands, operand_types, result_types, attributes, .. } =
-            reading;
+        let Reading { op, name, operands, operand_types, result_types, attributes, .. } = reading;
         if operands.len() != operand_types.len() {
             return Err(self.error(
                 reading.name_span,
@@ -291,11 +290,8 @@ impl<'a> Parser<'a> {
             let mut of_name = Vec::with_capacity(result.count);
             for (number, ty) in types.by_ref().take(result.count).enumerate() {
                 let index = values.len() as u32;
-                let value = Value {
-                    ty,
-                    def: ValueDef::Result { op, index },
-                    location: Location::UNKNOWN,
-                };
+                let value =
+                    Value { ty, def: ValueDef::Result { op, index }, location: Location::UNKNOWN };
                 let value =
                     self.new_value(Some((result.name, result.span)), number as u32, value)?;
                 values.push(value);

@@ -191,7 +191,6 @@ impl<'a> Parser<'a> {
         }
     }
 
-
     /// The attribute that `#name` stands for.
     pub(super) fn attribute_alias(&mut self, name: &'a str, span: Span) -> Result<Attribute> {
         match self.alias(name, span)? {

@@ -57,7 +57,11 @@ impl<'a> Parser<'a> {
                 self.types(reading, types)
             }
             Piece::TypesIfAny(types) => {
-                if self.eat(":") { self.types(reading, types) } else { Ok(()) }
+                if self.eat(":") {
+                    self.types(reading, types)
+                } else {
+                    Ok(())
+                }
             }
             Piece::OperandsAndTypes => {
                 if self.eat("(") {
@@ -320,8 +324,7 @@ impl<'a> Parser<'a> {
         self.expect_keyword("contracting_dims")?;
         (numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions) =
             self.dimension_pair()?;
-        reading
-            .set("dot_dimension_numbers", Attribute::DotDimensionNumbers(Arc::new(numbers)));
+        reading.set("dot_dimension_numbers", Attribute::DotDimensionNumbers(Arc::new(numbers)));
         Ok(())
     }
 
@@ -468,9 +471,9 @@ fn tokens(text: &'static str) -> impl Iterator<Item = &'static str> {
         rest = rest.trim_start();
         let first = rest.chars().next()?;
         let length = match first.is_ascii_alphabetic() {
-            true => rest
-                .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-                .unwrap_or(rest.len()),
+            true => {
+                rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len())
+            }
             false => first.len_utf8(),
         };
         let (token, after) = rest.split_at(length);

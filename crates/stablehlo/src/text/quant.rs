@@ -45,7 +45,13 @@ impl Parser<'_> {
     fn any_quantized(&mut self) -> Result<QuantizedType> {
         let Storage { signed, ty, min, max } = self.storage()?;
         let expressed = if self.eat(":") { Some(self.ty()?) } else { None };
-        Ok(QuantizedType::Any { signed, storage: ty, expressed, storage_min: min, storage_max: max })
+        Ok(QuantizedType::Any {
+            signed,
+            storage: ty,
+            expressed,
+            storage_min: min,
+            storage_max: max,
+        })
     }
 
     fn uniform(&mut self) -> Result<QuantizedType> {
@@ -171,7 +177,9 @@ impl Parser<'_> {
             shape[depth] = count;
         } else if shape[depth] != count {
             let span = self.span_from(start);
-            return Err(self.error(span, format!("{count} entries where {} stood before", shape[depth])));
+            return Err(
+                self.error(span, format!("{count} entries where {} stood before", shape[depth]))
+            );
         }
         Ok(())
     }

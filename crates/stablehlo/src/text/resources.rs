@@ -16,9 +16,8 @@ impl Parser<'_> {
                 Some("dialect_resources") => false,
                 Some("external_resources") => true,
                 _ => {
-                    return Err(
-                        parser.unexpected("`dialect_resources` or `external_resources` before this")
-                    );
+                    return Err(parser
+                        .unexpected("`dialect_resources` or `external_resources` before this"));
                 }
             };
             parser.expect("{")?;

@@ -14,16 +14,14 @@ impl Parser<'_> {
     /// What follows `#sdy.name` or `#sdy<name`.
     pub(super) fn sdy_attribute(&mut self, name: &str, span: Span) -> Result<SdyAttribute> {
         Ok(match name {
-            "manual_axes" => SdyAttribute::ManualAxes(
-                self.list("{", "}", |parser| Ok(parser.string()?.into()))?,
-            ),
+            "manual_axes" => {
+                SdyAttribute::ManualAxes(self.list("{", "}", |parser| Ok(parser.string()?.into()))?)
+            }
             "mesh_axis" => SdyAttribute::MeshAxis(self.sdy_mesh_axis()?),
             "mesh" => SdyAttribute::Mesh(self.sdy_mesh()?),
             "sub_axis_info" => SdyAttribute::SubAxisInfo(self.sub_axis()?),
             "axis_ref" => SdyAttribute::AxisRef(self.sdy_axis_ref()?),
-            "dimension_sharding" => {
-                SdyAttribute::DimensionSharding(self.sdy_dimension_sharding()?)
-            }
+            "dimension_sharding" => SdyAttribute::DimensionSharding(self.sdy_dimension_sharding()?),
             "sharding" => SdyAttribute::TensorSharding(self.sdy_sharding()?),
             "sharding_per_value" => {
                 self.expect("<")?;
@@ -35,13 +33,15 @@ impl Parser<'_> {
             "tensor_mapping" => SdyAttribute::TensorMapping(self.tensor_mapping()?),
             "op_sharding_rule" => SdyAttribute::OpShardingRule(self.op_sharding_rule()?),
             "axis_ref_list" => SdyAttribute::AxisRefList(self.sdy_axes()?),
-            "list_of_axis_ref_lists" => SdyAttribute::ListOfAxisRefLists(
-                self.list("[", "]", |parser| parser.sdy_axes())?,
-            ),
+            "list_of_axis_ref_lists" => {
+                SdyAttribute::ListOfAxisRefLists(self.list("[", "]", |parser| parser.sdy_axes())?)
+            }
             "all_to_all_param" => SdyAttribute::AllToAllParam(self.all_to_all_param()?),
-            "all_to_all_param_list" => SdyAttribute::AllToAllParamList(
-                self.list("[", "]", |parser| parser.all_to_all_param())?,
-            ),
+            "all_to_all_param_list" => {
+                SdyAttribute::AllToAllParamList(
+                    self.list("[", "]", |parser| parser.all_to_all_param())?,
+                )
+            }
             "propagation_direction" => {
                 SdyAttribute::PropagationDirection(self.propagation_direction()?)
             }

@@ -193,7 +193,12 @@ impl<'a> Parser<'a> {
             return Err(self.error(types_span, "a reduction needs operands"));
         };
         let element = self.tensor_element(&first, types_span)?;
-        self.applied_region(reading, &name, Type::tensor([], element), location.unwrap_or_default());
+        self.applied_region(
+            reading,
+            &name,
+            Type::tensor([], element),
+            location.unwrap_or_default(),
+        );
         Ok(())
     }
 
@@ -252,8 +257,7 @@ impl<'a> Parser<'a> {
             let types = self.type_list()?;
             let span = self.span_from(start);
             if types.len() != names.len() {
-                let message =
-                    format!("{} types are given for {} values", types.len(), names.len());
+                let message = format!("{} types are given for {} values", types.len(), names.len());
                 return Err(self.error(span, message));
             }
             reading.operand_types = types.clone();

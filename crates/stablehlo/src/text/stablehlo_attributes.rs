@@ -101,8 +101,7 @@ impl Parser<'_> {
         if !is_enum {
             return Err(self.error(span, format!("unknown attribute `{name}` of `{dialect}`")));
         }
-        let dialect =
-            if dialect == "chlo" { EnumDialect::Chlo } else { EnumDialect::Stablehlo };
+        let dialect = if dialect == "chlo" { EnumDialect::Chlo } else { EnumDialect::Stablehlo };
         self.enum_value(dialect, name)
     }
 
@@ -354,9 +353,9 @@ impl Parser<'_> {
         self.skip_space();
         let start = self.offset();
         let mode = match self.attribute()? {
-            Attribute::Enum(EnumAttribute { value: EnumValue::ResultAccuracyMode(mode), .. }) => {
-                mode
-            }
+            Attribute::Enum(EnumAttribute {
+                value: EnumValue::ResultAccuracyMode(mode), ..
+            }) => mode,
             _ => {
                 let span = self.span_from(start);
                 let names: Vec<_> = ResultAccuracyMode::ALL
@@ -466,9 +465,8 @@ impl Parser<'_> {
 
     /// `[DEFAULT, HIGH]`.
     pub(super) fn precisions(&mut self) -> Result<Attribute> {
-        let values = self.list("[", "]", |parser| {
-            parser.enum_value(EnumDialect::Stablehlo, "precision")
-        })?;
+        let values =
+            self.list("[", "]", |parser| parser.enum_value(EnumDialect::Stablehlo, "precision"))?;
         Ok(Attribute::array(values))
     }
 

@@ -52,10 +52,7 @@ impl<'a> Parser<'a> {
             _ => {
                 let word = self.peek_word();
                 named_type(word).is_some()
-                    || matches!(
-                        word,
-                        "tensor" | "vector" | "memref" | "complex" | "tuple" | "none"
-                    )
+                    || matches!(word, "tensor" | "vector" | "memref" | "complex" | "tuple" | "none")
             }
         }
     }
@@ -82,10 +79,8 @@ impl<'a> Parser<'a> {
             "none" => Ok(Type::None),
             _ => match named_type(word) {
                 Some(Ok(ty)) => Ok(ty),
-                Some(Err(TooWide)) => Err(self.error(
-                    span,
-                    format!("integer types have at most {MAX_INTEGER_WIDTH} bits"),
-                )),
+                Some(Err(TooWide)) => Err(self
+                    .error(span, format!("integer types have at most {MAX_INTEGER_WIDTH} bits"))),
                 None => {
                     self.move_to(start);
                     Err(self.unexpected("a type"))

@@ -82,7 +82,9 @@ pub(super) fn write_integers(out: &mut String, values: &[i64]) {
 /// An integer without its type.
 fn write_integer(out: &mut String, ty: &Type, value: i64) {
     match ty {
-        Type::Integer { signedness: Signedness::Unsigned, .. } => _ = write!(out, "{}", value as u64),
+        Type::Integer { signedness: Signedness::Unsigned, .. } => {
+            _ = write!(out, "{}", value as u64)
+        }
         _ => _ = write!(out, "{value}"),
     }
 }
@@ -238,7 +240,7 @@ fn write_element(out: &mut String, ty: &Type, bytes: &[u8]) {
             write_element(out, part, im);
             out.push(')');
         }
-        Type::I1 => _ = write!(out, "{}", word() != 0),
+        &Type::I1 => _ = write!(out, "{}", word() != 0),
         Type::Float(float) => out.push_str(&float::spell(*float, word())),
         Type::Integer { width, signedness } => {
             let shift = 64 - (*width).clamp(1, 64);
@@ -254,12 +256,7 @@ fn write_element(out: &mut String, ty: &Type, bytes: &[u8]) {
 }
 
 fn write_dense_array(out: &mut String, array: &DenseArray) {
-    fn items<T: Copy>(
-        out: &mut String,
-        ty: &str,
-        values: &[T],
-        item: impl Fn(&mut String, T),
-    ) {
+    fn items<T: Copy>(out: &mut String, ty: &str, values: &[T], item: impl Fn(&mut String, T)) {
         out.push_str("array<");
         out.push_str(ty);
         if !values.is_empty() {

@@ -8,9 +8,9 @@ use super::attributes::{
 use super::types::{write_double, write_type};
 use crate::mlir::{
     Attribute, AxisRef, ConvDimensionNumbers, DYNAMIC, DimensionSharding, DotAlgorithm,
-    EdgeNodeType, EdgeValueRef, EnumAttribute, EnumDialect, EnumValue, MeshAxis, Opaque,
-    OpShardingRule, PropagationDirection, PropagationOneStep, ReductionOp, ResultAccuracy,
-    SdyAttribute, SubAxisInfo, TensorSharding,
+    EdgeNodeType, EdgeValueRef, EnumAttribute, EnumDialect, EnumValue, MeshAxis, OpShardingRule,
+    Opaque, PropagationDirection, PropagationOneStep, ReductionOp, ResultAccuracy, SdyAttribute,
+    SubAxisInfo, TensorSharding,
 };
 
 /// An attribute that is not builtin.
@@ -19,36 +19,55 @@ pub(super) fn write_dialect_attribute(out: &mut String, attribute: &Attribute) {
         Attribute::Enum(EnumAttribute { dialect, value }) => {
             _ = write!(out, "#{}<{} {}>", dialect.name(), value.kind(), value.name());
         }
-        Attribute::ScatterDimensionNumbers(d) => write_fields(out, "#stablehlo.scatter", &[
-            ("update_window_dims", Field::Integers(&d.update_window_dims)),
-            ("inserted_window_dims", Field::Integers(&d.inserted_window_dims)),
-            ("input_batching_dims", Field::Integers(&d.input_batching_dims)),
-            ("scatter_indices_batching_dims", Field::Integers(&d.scatter_indices_batching_dims)),
-            ("scatter_dims_to_operand_dims", Field::Integers(&d.scatter_dims_to_operand_dims)),
-            ("index_vector_dim", Field::Integer(d.index_vector_dim)),
-        ]),
-        Attribute::GatherDimensionNumbers(d) => write_fields(out, "#stablehlo.gather", &[
-            ("offset_dims", Field::Integers(&d.offset_dims)),
-            ("collapsed_slice_dims", Field::Integers(&d.collapsed_slice_dims)),
-            ("operand_batching_dims", Field::Integers(&d.operand_batching_dims)),
-            ("start_indices_batching_dims", Field::Integers(&d.start_indices_batching_dims)),
-            ("start_index_map", Field::Integers(&d.start_index_map)),
-            ("index_vector_dim", Field::Integer(d.index_vector_dim)),
-        ]),
-        Attribute::DotDimensionNumbers(d) => write_fields(out, "#stablehlo.dot", &[
-            ("lhs_batching_dimensions", Field::Integers(&d.lhs_batching_dimensions)),
-            ("rhs_batching_dimensions", Field::Integers(&d.rhs_batching_dimensions)),
-            ("lhs_contracting_dimensions", Field::Integers(&d.lhs_contracting_dimensions)),
-            ("rhs_contracting_dimensions", Field::Integers(&d.rhs_contracting_dimensions)),
-        ]),
-        Attribute::RaggedDotDimensionNumbers(d) => write_fields(out, "#chlo.ragged_dot", &[
-            ("lhs_batching_dimensions", Field::Integers(&d.lhs_batching_dimensions)),
-            ("rhs_batching_dimensions", Field::Integers(&d.rhs_batching_dimensions)),
-            ("lhs_contracting_dimensions", Field::Integers(&d.lhs_contracting_dimensions)),
-            ("rhs_contracting_dimensions", Field::Integers(&d.rhs_contracting_dimensions)),
-            ("lhs_ragged_dimensions", Field::Integers(&d.lhs_ragged_dimensions)),
-            ("rhs_group_dimensions", Field::Integers(&d.rhs_group_dimensions)),
-        ]),
+        Attribute::ScatterDimensionNumbers(d) => write_fields(
+            out,
+            "#stablehlo.scatter",
+            &[
+                ("update_window_dims", Field::Integers(&d.update_window_dims)),
+                ("inserted_window_dims", Field::Integers(&d.inserted_window_dims)),
+                ("input_batching_dims", Field::Integers(&d.input_batching_dims)),
+                (
+                    "scatter_indices_batching_dims",
+                    Field::Integers(&d.scatter_indices_batching_dims),
+                ),
+                ("scatter_dims_to_operand_dims", Field::Integers(&d.scatter_dims_to_operand_dims)),
+                ("index_vector_dim", Field::Integer(d.index_vector_dim)),
+            ],
+        ),
+        Attribute::GatherDimensionNumbers(d) => write_fields(
+            out,
+            "#stablehlo.gather",
+            &[
+                ("offset_dims", Field::Integers(&d.offset_dims)),
+                ("collapsed_slice_dims", Field::Integers(&d.collapsed_slice_dims)),
+                ("operand_batching_dims", Field::Integers(&d.operand_batching_dims)),
+                ("start_indices_batching_dims", Field::Integers(&d.start_indices_batching_dims)),
+                ("start_index_map", Field::Integers(&d.start_index_map)),
+                ("index_vector_dim", Field::Integer(d.index_vector_dim)),
+            ],
+        ),
+        Attribute::DotDimensionNumbers(d) => write_fields(
+            out,
+            "#stablehlo.dot",
+            &[
+                ("lhs_batching_dimensions", Field::Integers(&d.lhs_batching_dimensions)),
+                ("rhs_batching_dimensions", Field::Integers(&d.rhs_batching_dimensions)),
+                ("lhs_contracting_dimensions", Field::Integers(&d.lhs_contracting_dimensions)),
+                ("rhs_contracting_dimensions", Field::Integers(&d.rhs_contracting_dimensions)),
+            ],
+        ),
+        Attribute::RaggedDotDimensionNumbers(d) => write_fields(
+            out,
+            "#chlo.ragged_dot",
+            &[
+                ("lhs_batching_dimensions", Field::Integers(&d.lhs_batching_dimensions)),
+                ("rhs_batching_dimensions", Field::Integers(&d.rhs_batching_dimensions)),
+                ("lhs_contracting_dimensions", Field::Integers(&d.lhs_contracting_dimensions)),
+                ("rhs_contracting_dimensions", Field::Integers(&d.rhs_contracting_dimensions)),
+                ("lhs_ragged_dimensions", Field::Integers(&d.lhs_ragged_dimensions)),
+                ("rhs_group_dimensions", Field::Integers(&d.rhs_group_dimensions)),
+            ],
+        ),
         Attribute::DotAlgorithm(algorithm) => {
             out.push_str("#stablehlo.dot_algorithm");
             write_dot_algorithm(out, algorithm);
@@ -57,7 +76,11 @@ pub(super) fn write_dialect_attribute(out: &mut String, attribute: &Attribute) {
         Attribute::OutputOperandAlias(alias) => {
             out.push_str("#stablehlo.output_operand_alias<output_tuple_indices = [");
             write_integers(out, &alias.output_tuple_indices);
-            _ = write!(out, "], operand_index = {}, operand_tuple_indices = [", alias.operand_index);
+            _ = write!(
+                out,
+                "], operand_index = {}, operand_tuple_indices = [",
+                alias.operand_index
+            );
             write_integers(out, &alias.operand_tuple_indices);
             out.push_str("]>");
         }
@@ -227,7 +250,9 @@ pub(super) fn convolution_text(n: &ConvDimensionNumbers) -> Option<String> {
 fn labels(named: [(i64, &str); 2], spatial: &[i64]) -> Option<String> {
     let mut labels = vec![String::new(); spatial.len() + 2];
     let numbered = spatial.iter().enumerate().map(|(index, &place)| (place, index.to_string()));
-    for (place, label) in named.map(|(place, label)| (place, label.to_owned())).into_iter().chain(numbered) {
+    for (place, label) in
+        named.map(|(place, label)| (place, label.to_owned())).into_iter().chain(numbered)
+    {
         let slot = labels.get_mut(usize::try_from(place).ok()?)?;
         if !slot.is_empty() {
             return None;

@@ -4,7 +4,7 @@ use super::Printer;
 use super::attributes::{write_integers, write_string, write_symbol};
 use super::dialects::{convolution_text, write_dot_algorithm, write_sdy_body, write_shardings};
 use super::operations::Head;
-use crate::mlir::{Attribute, EnumValue, OpId, SdyAttribute, Type};
+use crate::mlir::{Attribute, EnumValue, OpId, SdyAttribute, Type, attribute_kind};
 use crate::text::formats::{self, Format, Piece, Special, Syntax, Types};
 use crate::text::pieces::real_type;
 
@@ -21,7 +21,8 @@ impl Printer<'_> {
         let module = self.module;
         let operation = &module.operations[op];
         match piece {
-            Piece::Text(" ") if operation.operands.is_empty() && operation.attributes.is_empty() => {}
+            Piece::Text(" ")
+                if operation.operands.is_empty() && operation.attributes.is_empty() => {}
             Piece::Text(text) => self.text(text),
             Piece::Operand(index) => {
                 if let Some(&operand) = operation.operands.get(index) {
@@ -149,7 +150,9 @@ impl Printer<'_> {
                 _ => self.functional_type(op),
             },
             Types::Results => self.commas(results, |printer, ty| printer.ty(ty)),
-            Types::Operands | Types::Pairwise => self.commas(operands, |printer, ty| printer.ty(ty)),
+            Types::Operands | Types::Pairwise => {
+                self.commas(operands, |printer, ty| printer.ty(ty))
+            }
             Types::One | Types::OneOperand => {
                 if let Some(ty) = operands.next() {
                     self.ty(ty);
@@ -303,9 +306,8 @@ impl Printer<'_> {
                     // Names in the dictionary are read as inherent or not by the table alone.
                     && operation.attributes.iter().all(|attribute| {
                         let name = attribute.name.as_str().unwrap_or("");
-                        let inherent = spelling.inherent.contains(&name);
                         told.contains(&name)
-                            || inherent == (attribute.kind == crate::mlir::AttributeKind::Inherent)
+                            || attribute_kind(&operation.name, name) == attribute.kind
                     })
             }
             Format::Special(special) => self.special_fits(op, *special),
@@ -323,7 +325,9 @@ impl Printer<'_> {
             Piece::Operands(from) => from <= count,
             Piece::OperandsWithCommas(from) => from < count,
             Piece::Attribute(name, syntax) => get(name).is_some_and(|value| spelled(value, syntax)),
-            Piece::Optional(_, name, syntax) => get(name).is_none_or(|value| spelled(value, syntax)),
+            Piece::Optional(_, name, syntax) => {
+                get(name).is_none_or(|value| spelled(value, syntax))
+            }
             Piece::Types(types) | Piece::TypesIfAny(types) => self.types_fit(op, types),
             Piece::SliceRanges => {
                 let length = |name| get(name).and_then(Attribute::as_i64_array).map(<[_]>::len);
@@ -341,20 +345,24 @@ impl Printer<'_> {
                         })
                     })
                 });
-                precisions && get("algorithm").is_none_or(|a| matches!(a, Attribute::DotAlgorithm(_)))
+                precisions
+                    && get("algorithm").is_none_or(|a| matches!(a, Attribute::DotAlgorithm(_)))
             }
             Piece::Window => {
                 let integers = ["window_strides", "lhs_dilation", "rhs_dilation"];
                 let padding = get("padding").is_none_or(|value| {
                     value.as_dense_elements().is_some_and(|elements| {
-                        let columns = elements.ty().shaped().map(|(shape, _)| shape.get(1) == Some(&2));
+                        let columns =
+                            elements.ty().shaped().map(|(shape, _)| shape.get(1) == Some(&2));
                         columns == Some(true)
                             && elements.ty().element() == Some(&Type::I64)
                             && elements.to_i64s(PADDING_LIMIT).is_some()
                     })
                 });
                 padding
-                    && integers.iter().all(|name| get(name).is_none_or(|v| v.as_i64_array().is_some()))
+                    && integers
+                        .iter()
+                        .all(|name| get(name).is_none_or(|v| v.as_i64_array().is_some()))
                     && get("window_reversal").is_none_or(|v| v.as_bool_array().is_some())
             }
             Piece::ExponentMantissa => ["exponent_bits", "mantissa_bits"].iter().all(|name| {

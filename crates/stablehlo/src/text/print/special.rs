@@ -24,7 +24,9 @@ impl Printer<'_> {
         let module = self.module;
         let operation = &module.operations[op];
         let get = |name| operation.attributes.get(name);
-        let Some(function) = get("function_type").and_then(Attribute::as_type) else { return false };
+        let Some(function) = get("function_type").and_then(Attribute::as_type) else {
+            return false;
+        };
         let Some(function) = function.as_function() else { return false };
         let dictionaries = |name, count: usize| {
             get(name).is_none_or(|value| {
@@ -34,9 +36,8 @@ impl Printer<'_> {
             })
         };
         let &[region] = &operation.regions[..] else { return false };
-        let visibility = get("sym_visibility").is_none_or(|value| {
-            matches!(value.as_str(), Some("public" | "private" | "nested"))
-        });
+        let visibility = get("sym_visibility")
+            .is_none_or(|value| matches!(value.as_str(), Some("public" | "private" | "nested")));
         let body = module.regions[region].blocks.first().is_none_or(|&block| {
             let arguments = &module.blocks[block].arguments;
             arguments.iter().map(|&a| &module.values[a].ty).eq(function.inputs.iter())
@@ -66,8 +67,8 @@ impl Printer<'_> {
         else {
             return;
         };
-        let of = |name: &str, index: usize| -> &[NamedAttribute] {
-            let items = get(name).and_then(Attribute::as_array).unwrap_or(&[]);
+        let of = |name: &'static str, index: usize| -> &[NamedAttribute] {
+            let items = operation.attributes.get(name).and_then(Attribute::as_array).unwrap_or(&[]);
             items.get(index).and_then(Attribute::as_dictionary).unwrap_or(&[])
         };
         let region = operation.regions.first();
