@@ -6,6 +6,7 @@
 
 mod bitcast;
 mod bytes;
+mod compare;
 mod convert;
 mod element;
 mod pack;
@@ -14,6 +15,9 @@ mod strided;
 mod text;
 
 pub use bytes::Bytes;
+pub use compare::{
+    Agreement, ArrayDisagreement, Disagreement, Nans, Tolerance, WrongElement, Zeros, compare,
+};
 pub use element::{Element, Wide};
 pub use pack::{canonicalize, is_canonical, pack, packed_bits, packed_byte_size, unpack};
 pub use relayout::layout_byte_size;

@@ -1,5 +1,8 @@
 //! Values computed with extended precision, limits of C's annex G, and the exceptions of XLA.
 
+// The values are data, even where they are near a well-known constant.
+#![allow(clippy::approx_constant)]
+
 use rxla_hlo::ArrayLiteral;
 use rxla_hlo::native::{C64, C128};
 use rxla_hlo::op::{BinaryKind, UnaryKind};
