@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use rxla_base::{Code, Error, Result};
+use rxla_base::{Code, Error, Result, Severity};
 use rxla_hlo::{ArrayShape, Dims, Layout, Module, Shape};
 
 use crate::backend::{Backend, Program};
@@ -59,6 +59,7 @@ impl Executable {
         module: Arc<Module>,
         options: CompileOptions,
     ) -> Result<Executable> {
+        verify(&module)?;
         let signature = Signature::of(&module, &options)?;
         let mut refusal = None;
         for backend in backends {
@@ -115,6 +116,16 @@ impl Executable {
             aliased: parameters.iter().filter(aliased).map(|p| size(&p.shape)).sum(),
         }
     }
+}
+
+/// Refuses a module that breaks a rule of HLO.
+fn verify(module: &Module) -> Result<()> {
+    let findings = rxla_hlo::verify::verify(module);
+    if findings.iter().any(|finding| finding.severity == Severity::Error) {
+        let text = rxla_base::render_all(&findings, None);
+        return Err(Error::invalid_argument(text.trim_end()));
+    }
+    Ok(())
 }
 
 /// Bytes that one execution of a program takes on one device.

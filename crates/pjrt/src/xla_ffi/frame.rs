@@ -266,7 +266,7 @@ fn keep<T>(list: &mut Vec<Box<T>>, value: T) -> *mut T {
 }
 
 impl Arena {
-    fn span(&mut self, text: &str) -> *mut ffi::XLA_FFI_ByteSpan {
+    fn span(&mut self, text: &[u8]) -> *mut ffi::XLA_FFI_ByteSpan {
         let span = ffi::XLA_FFI_ByteSpan { ptr: text.as_ptr().cast(), len: text.len() };
         keep(&mut self.spans, span)
     }
@@ -285,7 +285,7 @@ impl Arena {
         let mut names = Vec::new();
         let mut values: Vec<*mut c_void> = Vec::new();
         for (name, attribute) in attributes {
-            names.push(self.span(name));
+            names.push(self.span(name.as_bytes()));
             match attribute {
                 Attribute::Scalar(element_type, bytes) => {
                     types.push(ffi::XLA_FFI_AttrType_SCALAR);
