@@ -1,9 +1,9 @@
 //! Literals (`xla_data.proto`).
 
-use super::ShapeProto;
+use super::{ShapeProto};
 
-/// One list is filled, by element type. 16-bit and smaller elements are bytes, little end first;
-/// 4-bit ones come two a byte, the first in the low bits.
+/// One list is filled, by element type. Elements of 16 bits and fewer are bytes, little
+/// end first; narrower ones than a byte take one each. The order is that of the layout.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct LiteralProto {
     #[prost(message, optional, tag = "1")]
