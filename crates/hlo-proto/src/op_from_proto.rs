@@ -140,7 +140,8 @@ pub(crate) fn read(
                 convolution(numbers.ok_or_else(|| missing("convolution_dimension_numbers"))?);
             op.feature_group_count = GroupCount(p.feature_group_count.max(1));
             op.batch_group_count = GroupCount(p.batch_group_count.max(1));
-            op.convolution_kind = optional(p.conv_kind, "conv_kind", ConvolutionKind::from_proto_number)?;
+            op.convolution_kind =
+                optional(p.conv_kind, "conv_kind", ConvolutionKind::from_proto_number)?;
             (op.operand_precision, op.algorithm) = precision(p)?;
             op.sparsity_config = p.sparsity_config.as_ref().and_then(sparsity);
         }
@@ -161,12 +162,10 @@ pub(crate) fn read(
                 op.operand_layout_constraints = Some(shapes.collect::<Result<_, _>>()?);
             }
             op.custom_call_has_side_effect = p.custom_call_has_side_effect;
-            match called {
-                [computation] => op.to_apply = Some(*computation),
-                several => op.called_computations = several.to_vec(),
-            }
+            op.called_computations = called.to_vec();
             op.output_to_operand_aliasing = aliases(p);
-            op.padding_type = optional(p.padding_type, "padding_type", PaddingType::from_proto_number)?;
+            op.padding_type =
+                optional(p.padding_type, "padding_type", PaddingType::from_proto_number)?;
             op.literal = p.literal.as_ref().map(literal::from_proto).transpose()?.map(Arc::new);
             op.operand_precision = precision(p)?.0;
             op.schedule = optional(
@@ -429,12 +428,13 @@ fn compare(
     op: &mut Compare,
 ) -> Result<(), Diagnostic> {
     if old_comparison(&p.opcode).is_none() {
-        op.direction = ComparisonDirection::from_name(&p.comparison_direction).ok_or_else(|| {
-            Diagnostic::error(format!(
-                "there is no comparison direction `{}`",
-                p.comparison_direction
-            ))
-        })?;
+        op.direction =
+            ComparisonDirection::from_name(&p.comparison_direction).ok_or_else(|| {
+                Diagnostic::error(format!(
+                    "there is no comparison direction `{}`",
+                    p.comparison_direction
+                ))
+            })?;
     }
     if p.comparison_type.is_empty() {
         return Ok(());

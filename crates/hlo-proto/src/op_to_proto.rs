@@ -2,10 +2,10 @@
 
 use rxla_base::Diagnostic;
 use rxla_hlo::op::{
-    ConvolutionDimensions, DotAlgorithm, Op, OutputOperandAlias, Precision, ResultAccuracy,
-    SparsityConfig, TensorSparsity, Window,
+    ComparisonType, ConvolutionDimensions, DotAlgorithm, Op, OutputOperandAlias, Precision,
+    ResultAccuracy, SparsityConfig, TensorSparsity, Window,
 };
-use rxla_hlo::{ComparisonTypeOf, Dims, Shape};
+use rxla_hlo::{Dims, Shape};
 
 use crate::proto::*;
 use crate::{literal, shape, sharding};
@@ -109,7 +109,7 @@ pub(crate) fn write(
         Op::Compare(op) => {
             p.comparison_direction = op.direction.name().to_owned();
             let own = operands.first().and_then(|s| s.as_array()).map(|s| s.element_type);
-            let kind = op.comparison_type.or(own.map(ComparisonTypeOf::of));
+            let kind = op.comparison_type.or(own.map(ComparisonType::of));
             p.comparison_type = kind.map_or(String::new(), |kind| kind.name().to_owned());
         }
         Op::Concatenate(op) => p.dimensions = op.dimensions.to_vec(),

@@ -317,8 +317,7 @@ pub fn assignment_from_proto(
         proto.computation_devices.iter().map(|row| row.replica_device_ids.clone()).collect();
     let (replicas, partitions) =
         (i64::from(proto.replica_count), i64::from(proto.computation_count));
-    if devices.len() as i64 != partitions
-        || devices.iter().any(|row| row.len() as i64 != replicas)
+    if devices.len() as i64 != partitions || devices.iter().any(|row| row.len() as i64 != replicas)
     {
         return Err(Diagnostic::error(format!(
             "a device assignment does not list {partitions} partitions of {replicas} replicas"

@@ -1,6 +1,14 @@
 //! Instructions and computations (`hlo.proto`).
 
-use super::{CholeskyOptions, CollectiveDeviceListProto, ConvolutionDimensionNumbers, DotDimensionNumbers, FrontendAttributes, GatherDimensionNumbers, IotaReplicaGroupListProto, LiteralProto, MeshAxesReplicaGroupListProto, OpMetadata, OpSharding, OriginalValueProto, OutputOperandAliasing, PaddingConfig, ParameterReplication, Payload, PrecisionConfig, ProgramShapeProto, RaggedDotDimensionNumbers, ReplicaGroup, ResultAccuracy, ScatterDimensionNumbers, ShapeProto, SourceTarget, SparsityConfig, StatisticsViz, TriangularSolveOptions, Window};
+use super::{
+    CholeskyOptions, CollectiveDeviceListProto, ConvolutionDimensionNumbers, DotDimensionNumbers,
+    FrontendAttributes, GatherDimensionNumbers, IotaReplicaGroupListProto, LiteralProto,
+    MeshAxesReplicaGroupListProto, OpMetadata, OpSharding, OriginalValueProto,
+    OutputOperandAliasing, PaddingConfig, ParameterReplication, Payload, PrecisionConfig,
+    ProgramShapeProto, RaggedDotDimensionNumbers, ReplicaGroup, ResultAccuracy,
+    ScatterDimensionNumbers, ShapeProto, SourceTarget, SparsityConfig, StatisticsViz,
+    TriangularSolveOptions, Window,
+};
 
 /// One message for all opcodes; each fills the fields that it has.
 #[derive(Clone, PartialEq, prost::Message)]

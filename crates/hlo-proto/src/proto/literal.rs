@@ -1,6 +1,6 @@
 //! Literals (`xla_data.proto`).
 
-use super::{ShapeProto};
+use super::ShapeProto;
 
 /// One list is filled, by element type. Elements of 16 bits and fewer are bytes, little
 /// end first; narrower ones than a byte take one each. The order is that of the layout.

@@ -1,6 +1,9 @@
 //! Modules and what files hold of them (`hlo.proto`).
 
-use super::{DeviceAssignmentProto, FrontendAttributes, HloComputationProto, LiteralProto, OpSharding, OriginalArrayProto, ProgramShapeProto};
+use super::{
+    DeviceAssignmentProto, FrontendAttributes, HloComputationProto, LiteralProto, OpSharding,
+    OriginalArrayProto, ProgramShapeProto,
+};
 
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct HloModuleProto {

@@ -131,3 +131,14 @@ named_enums! {
         FlattenedId = "flattened_id" / 4,
     }
 }
+
+impl ComparisonType {
+    /// How an element type compares when nothing is said.
+    pub const fn of(element_type: crate::ElementType) -> ComparisonType {
+        match element_type.class() {
+            crate::TypeClass::Signed => ComparisonType::Signed,
+            crate::TypeClass::Pred | crate::TypeClass::Unsigned => ComparisonType::Unsigned,
+            crate::TypeClass::Float | crate::TypeClass::Complex => ComparisonType::Float,
+        }
+    }
+}

@@ -10,7 +10,7 @@ use crate::op::{
 };
 use crate::text::lexer::TokenKind;
 use crate::text::nearest::nearest;
-use crate::{ComputationId, ElementType, InstructionId, Op, Shape};
+use crate::{ComputationId, InstructionId, Op, Shape};
 
 /// An instruction while it is read.
 pub(super) struct Draft<'a> {
@@ -293,7 +293,7 @@ impl<'a> Parser<'a> {
             Op::Compare(compare) => {
                 let element_type = first.and_then(Shape::as_array).map(|shape| shape.element_type);
                 if element_type.is_some_and(|element_type| {
-                    compare.comparison_type == Some(default_comparison(element_type))
+                    compare.comparison_type == Some(crate::op::ComparisonType::of(element_type))
                 }) {
                     compare.comparison_type = None;
                 }
@@ -306,17 +306,6 @@ impl<'a> Parser<'a> {
             }
             _ => {}
         }
-    }
-}
-
-/// How an element type compares when text does not say.
-pub(in crate::text) fn default_comparison(element_type: ElementType) -> crate::op::ComparisonType {
-    use crate::TypeClass;
-    use crate::op::ComparisonType;
-    match element_type.class() {
-        TypeClass::Signed => ComparisonType::Signed,
-        TypeClass::Pred | TypeClass::Unsigned => ComparisonType::Unsigned,
-        TypeClass::Float | TypeClass::Complex => ComparisonType::Float,
     }
 }
 

@@ -24,7 +24,6 @@ use rustc_hash::FxHashMap;
 use rxla_base::{Diagnostic, SecondaryMap, Severity, Span};
 
 use self::computation::Scope;
-pub(super) use self::instruction::default_comparison;
 pub use self::module::parse;
 use super::escape::unescape;
 use super::lexer::{Token, TokenKind, json_end, lex};

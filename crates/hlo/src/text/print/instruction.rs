@@ -8,7 +8,6 @@ use crate::metadata::Info;
 use crate::native::C128;
 use crate::op::{Attribute, AttributeVisitor, Constant, Presence};
 use crate::text::AttributeText;
-use crate::text::parse::default_comparison;
 use crate::{ElementType, Instruction, InstructionId, Literal, Metadata, Module, Op, Shape};
 
 /// The text of one instruction, without indentation and line end.
@@ -340,7 +339,7 @@ impl AttributeVisitor for OwnAttributes<'_, '_, '_> {
             }
             (Op::Compare(compare), "type") => self
                 .operand_type
-                .is_some_and(|t| compare.comparison_type == Some(default_comparison(t))),
+                .is_some_and(|t| compare.comparison_type == Some(crate::op::ComparisonType::of(t))),
             (_, "infeed_config" | "outfeed_config") => !options.infeed_outfeed_config,
             _ => calls,
         };
