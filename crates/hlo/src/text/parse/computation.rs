@@ -1,7 +1,7 @@
 //! The instructions of a computation, and the names they go by.
 
 use rustc_hash::FxHashMap;
-use rxla_base::{Diagnostic, Span};
+use rxla_base::{Diagnostic, Severity, Span};
 
 use super::{Failed, NamedComputation, Parse, Parser};
 use crate::text::lexer::{TokenKind, lex};
@@ -168,8 +168,8 @@ impl<'a> Parser<'a> {
     /// Goes to where the next instruction seems to start: a line that begins with `name =`, `ROOT`
     /// or `}`. Gives up after too many errors.
     fn recover(&mut self) -> Parse<()> {
-        let errors = self.diagnostics.len();
-        if errors >= self.options.max_errors {
+        let errors = self.diagnostics.iter().filter(|d| d.severity == Severity::Error);
+        if errors.count() >= self.options.max_errors {
             return Err(Failed);
         }
         let bytes = self.source.as_bytes();

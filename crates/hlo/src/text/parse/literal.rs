@@ -169,6 +169,13 @@ impl Parser<'_> {
                 | TokenKind::Integer
                 | TokenKind::Decimal
                 | TokenKind::LeftParen => {
+                    if level == 0 && rank > 0 && !values.is_empty() {
+                        // XLA reads this as the first element of zeros, and files have it.
+                        values[0] = self.element()?;
+                        let warning = "one value is given for an array; the others are zero";
+                        self.warn(Diagnostic::warning(warning).at(span));
+                        return Ok(());
+                    }
                     if level != rank {
                         let message =
                             format!("expected braces {rank} deep, found an element at {level}");

@@ -36,6 +36,8 @@ impl<'a> Parser<'a> {
     fn whole_module(&mut self) -> Parse<()> {
         if self.eat_word("HloModule") {
             self.module.name = self.name("the name of the module")?.to_owned();
+            // XLA's lexer takes a name and a colon for a name.
+            self.eat(TokenKind::Colon);
             self.header_attributes()?;
             self.module.stack_frames = self.stack_frame_tables()?;
             self.computations()?;

@@ -2,7 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Printer, Subcomputations};
+use super::{PrintOrder, Printer, Subcomputations};
 use crate::{ComputationId, InstructionId, Module, Op};
 
 /// Numbers of instructions in the order in which they are named.
@@ -22,7 +22,10 @@ impl Printer<'_> {
     /// All computations, callees first.
     pub(super) fn computations(&mut self) {
         let module = self.module();
-        let mut order = computation_order(module);
+        let mut order = match self.options.order {
+            PrintOrder::DepthFirst => computation_order(module),
+            PrintOrder::Kept => kept_computation_order(module),
+        };
         if self.options.canonical_computations {
             order = self.by_content(order);
         }
@@ -83,7 +86,7 @@ impl Printer<'_> {
         let order = if module.config.is_scheduled {
             computation.instructions().to_vec()
         } else {
-            instruction_order(module, id)
+            instruction_order(module, id, self.options.order)
         };
         for instruction in order {
             let is_root = computation.try_root() == Some(instruction);
@@ -246,16 +249,55 @@ fn computation_order(module: &Module) -> Vec<ComputationId> {
     order
 }
 
-/// Depth-first post-order from the instructions that nobody uses: XLA's order of printing.
-fn instruction_order(module: &Module, computation: ComputationId) -> Vec<InstructionId> {
+/// The order of the module, but callees before callers.
+fn kept_computation_order(module: &Module) -> Vec<ComputationId> {
+    let called = |computation: ComputationId| {
+        let instructions = module[computation].instructions().iter();
+        let called = instructions.flat_map(|&i| module[i].op.called_computations());
+        called.collect::<Vec<_>>().into_iter()
+    };
+    let mut seen = FxHashSet::default();
+    let mut order = Vec::new();
+    for &start in module.computations() {
+        if !seen.insert(start) {
+            continue;
+        }
+        let mut stack = vec![(start, called(start))];
+        while let Some((computation, rest)) = stack.last_mut() {
+            match rest.next() {
+                Some(callee) if seen.insert(callee) => stack.push((callee, called(callee))),
+                Some(_) => {}
+                None => {
+                    order.push(*computation);
+                    stack.pop();
+                }
+            }
+        }
+    }
+    order
+}
+
+/// Depth-first post-order: XLA's starts from the instructions that nobody uses, the one that is
+/// kept from all in text order.
+fn instruction_order(
+    module: &Module,
+    computation: ComputationId,
+    order: PrintOrder,
+) -> Vec<InstructionId> {
     let instructions = module[computation].instructions();
+    let starts: Vec<InstructionId> = match order {
+        PrintOrder::DepthFirst => {
+            let unused = instructions.iter().filter(|&&i| module[i].users().is_empty());
+            // Instructions on a cycle are all used; they come last, in text order.
+            unused.chain(instructions).copied().collect()
+        }
+        PrintOrder::Kept => instructions.to_vec(),
+    };
     let mut order = Vec::with_capacity(instructions.len());
     // `false` while operands are being visited, `true` when printed.
     let mut visited: FxHashMap<InstructionId, bool> = FxHashMap::default();
     let mut stack = Vec::new();
-    let starts = instructions.iter().filter(|&&i| module[i].users().is_empty());
-    // Instructions on a cycle are all used; they come last, in text order.
-    for &start in starts.chain(instructions) {
+    for start in starts {
         stack.push(start);
         while let Some(&current) = stack.last() {
             match visited.get(&current) {

@@ -13,7 +13,7 @@ use std::fmt::Write;
 
 pub use self::instruction::print_instruction;
 pub use self::module::print;
-pub use self::options::{PrintOptions, Subcomputations};
+pub use self::options::{PrintOptions, PrintOrder, Subcomputations};
 pub use self::shape::{print_program_shape, print_shape};
 use super::escape::escape;
 use super::number::print_number;

@@ -13,12 +13,24 @@ pub enum Subcomputations {
     NonSequentialBodies,
 }
 
+/// In which order computations and instructions are printed, unless the module is scheduled.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum PrintOrder {
+    /// XLA's: depth-first from what nobody uses or calls, operands and callees first.
+    #[default]
+    DepthFirst,
+    /// That of the module, which is the order of the text it was read from; what came later but
+    /// is used earlier moves up.
+    Kept,
+}
+
 /// Switches of the printer. The default is what XLA's `to_string` prints.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct PrintOptions {
     /// A comment `/*index=5*/` stands at every so many-th operand; 0 for none.
     pub operand_index_annotation_interval: usize,
     pub subcomputations: Subcomputations,
+    pub order: PrintOrder,
     pub indent: usize,
     /// Constants of more than ten elements are printed, rather than `{...}`.
     pub large_constants: bool,
@@ -65,6 +77,7 @@ impl Default for PrintOptions {
         PrintOptions {
             operand_index_annotation_interval: 5,
             subcomputations: Subcomputations::NameOnly,
+            order: PrintOrder::DepthFirst,
             indent: 0,
             large_constants: false,
             only_essential_constants: false,
@@ -98,9 +111,13 @@ impl Default for PrintOptions {
 }
 
 impl PrintOptions {
-    /// The default with every constant in full: nothing that matters is lost.
+    /// Every constant in full and everything in the order it has: nothing is lost.
     pub fn complete() -> PrintOptions {
-        PrintOptions { large_constants: true, ..PrintOptions::default() }
+        PrintOptions {
+            large_constants: true,
+            order: PrintOrder::Kept,
+            ..PrintOptions::default()
+        }
     }
 
     /// Brief, but enough to be read again, except for metadata and control dependencies.
