@@ -21,5 +21,6 @@ pub use attributes::AttributeText;
 pub use parse::{MissingLayouts, ParseOptions, Parsed, parse};
 pub use parts::*;
 pub use print::{
-    PrintOptions, PrintOrder, Subcomputations, print, print_instruction, print_program_shape, print_shape,
+    PrintOptions, PrintOrder, Subcomputations, print, print_instruction, print_program_shape,
+    print_shape,
 };

@@ -129,8 +129,8 @@ impl AttributeText for ResultAccuracy {
             "mode" => {
                 let span = parser.token.span();
                 match parser.word("`default` or `highest`")? {
-                    "default" => ResultAccuracy::Default,
-                    "highest" => ResultAccuracy::Highest,
+                    "default" | "DEFAULT" => ResultAccuracy::Default,
+                    "highest" | "HIGHEST" => ResultAccuracy::Highest,
                     other => {
                         let known = ["default", "highest"];
                         return Err(parser.unknown_word("accuracy", other, span, known));

@@ -113,11 +113,7 @@ impl Default for PrintOptions {
 impl PrintOptions {
     /// Every constant in full and everything in the order it has: nothing is lost.
     pub fn complete() -> PrintOptions {
-        PrintOptions {
-            large_constants: true,
-            order: PrintOrder::Kept,
-            ..PrintOptions::default()
-        }
+        PrintOptions { large_constants: true, order: PrintOrder::Kept, ..PrintOptions::default() }
     }
 
     /// Brief, but enough to be read again, except for metadata and control dependencies.

@@ -1,0 +1,67 @@
+//! The command `rxla`. One file per subcommand; each has its arguments and a function `run`.
+//!
+//! Exit codes: 0 for success, 1 for a negative answer (invalid, different, failed), 2 for wrong
+//! usage. Results go to standard output, everything else to standard error.
+
+mod convert;
+mod diff;
+mod input;
+mod output;
+mod print;
+mod stats;
+mod verify;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use rxla_base::Result;
+
+#[derive(Parser)]
+#[command(name = "rxla", version, about = "Reads, checks and transforms HLO modules")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Print modules as HLO text
+    Print(print::Arguments),
+    /// Check modules; says nothing if all is well
+    Verify(verify::Arguments),
+    /// Write a module in another format
+    Convert(convert::Arguments),
+    /// Count ops, floating point operations and bytes
+    Stats(stats::Arguments),
+    /// Compare two modules, names and metadata aside
+    Diff(diff::Arguments),
+}
+
+/// What a command found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Answer {
+    Yes,
+    No,
+}
+
+fn main() -> ExitCode {
+    let result = run(Arguments::parse());
+    match result {
+        Ok(Answer::Yes) => ExitCode::SUCCESS,
+        Ok(Answer::No) => ExitCode::from(1),
+        Err(error) => {
+            output::message(&format!("error: {error}"));
+            ExitCode::from(1)
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<Answer> {
+    match arguments.command {
+        Command::Print(arguments) => print::run(&arguments),
+        Command::Verify(arguments) => verify::run(&arguments),
+        Command::Convert(arguments) => convert::run(&arguments),
+        Command::Stats(arguments) => stats::run(&arguments),
+        Command::Diff(arguments) => diff::run(&arguments),
+    }
+}
