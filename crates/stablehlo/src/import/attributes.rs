@@ -20,21 +20,31 @@ pub(super) struct View<'a> {
     pub(super) source: &'a Module,
     pub(super) id: OpId,
     pub(super) op: &'a Operation,
+    /// What the operation is, which for a composite may be another operation in disguise.
+    pub(super) name: &'a str,
+    /// The attributes of the operation in disguise.
+    disguised: Option<&'a Attribute>,
 }
 
 impl<'a> View<'a> {
     pub(super) fn new(source: &'a Module, id: OpId) -> View<'a> {
-        View { source, id, op: &source.operations[id] }
+        let op = &source.operations[id];
+        View { source, id, op, name: &op.name, disguised: None }
+    }
+
+    /// The operation seen as another one, whose attributes stand in a dictionary.
+    pub(super) fn disguised_as(self, name: &'a str, attributes: &'a Attribute) -> View<'a> {
+        View { name, disguised: Some(attributes), ..self }
     }
 
     /// A diagnostic about this operation.
     pub(super) fn error(&self, message: impl std::fmt::Display) -> Diagnostic {
-        self.place(Diagnostic::error(format!("`{}`: {message}", self.op.name)))
+        self.place(Diagnostic::error(format!("`{}`: {message}", self.name)))
     }
 
     /// Something correct that we cannot do yet.
     pub(super) fn unimplemented(&self, what: impl std::fmt::Display) -> Diagnostic {
-        self.place(Diagnostic::error(format!("unimplemented: `{}`: {what}", self.op.name)))
+        self.place(Diagnostic::error(format!("unimplemented: `{}`: {what}", self.name)))
     }
 
     fn place(&self, mut diagnostic: Diagnostic) -> Diagnostic {
@@ -48,7 +58,10 @@ impl<'a> View<'a> {
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&'a Attribute> {
-        self.op.attributes.get(name)
+        match self.disguised {
+            Some(attributes) => attributes.entry(name),
+            None => self.op.attributes.get(name),
+        }
     }
 
     pub(super) fn require(&self, name: &str) -> Result<&'a Attribute> {

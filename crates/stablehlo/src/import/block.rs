@@ -72,6 +72,20 @@ impl<'a> Importer<'a> {
 
     /// A region whose arguments become one parameter each, as reductions and sorts call it.
     pub(super) fn region(&mut self, view: View<'a>, region: usize) -> Result<ComputationId> {
+        self.region_with_root(view, region, Importer::one_or_tuple)
+    }
+
+    /// As [`Importer::region`], but a single result is a tuple too.
+    pub(super) fn tuple_region(&mut self, view: View<'a>, region: usize) -> Result<ComputationId> {
+        self.region_with_root(view, region, Importer::tuple)
+    }
+
+    fn region_with_root(
+        &mut self,
+        view: View<'a>,
+        region: usize,
+        root_of: fn(&mut Importer<'a>, &[InstructionId]) -> InstructionId,
+    ) -> Result<ComputationId> {
         let block = view.block(region)?;
         let info = std::mem::take(&mut self.info);
         let name = format!("region_{}", self.module.computations().len());
@@ -84,7 +98,7 @@ impl<'a> Importer<'a> {
             }
             let terminator = self.lower_block(view, block)?;
             let results = self.returned(terminator)?;
-            let root = self.one_or_tuple(&results);
+            let root = root_of(self, &results);
             self.module.set_root(root);
             Ok(())
         })();

@@ -123,17 +123,28 @@ fn dot_dims(
         .collect())
 }
 
-/// A dot of two arrays with a result of this element type.
+/// The shape of a dot: the declared one, completed from the operands.
+fn dot_shape<'a>(
+    cx: &Importer<'a>,
+    view: View<'a>,
+    left: InstructionId,
+    right: InstructionId,
+    numbers: &DotDimensionNumbers,
+) -> Result<Shape> {
+    let (left_array, right_array) = (cx.array(view, left)?, cx.array(view, right)?);
+    let dims = dot_dims(view, &left_array, &right_array, numbers)?;
+    cx.declared(view, 0, |_| Some(dims))
+}
+
+/// A dot of two arrays with a result of this shape.
 pub(super) fn dot_of<'a>(
     cx: &mut Importer<'a>,
     view: View<'a>,
     left: InstructionId,
     right: InstructionId,
     numbers: &DotDimensionNumbers,
+    shape: Shape,
 ) -> Result<InstructionId> {
-    let (left_array, right_array) = (cx.array(view, left)?, cx.array(view, right)?);
-    let dims = dot_dims(view, &left_array, &right_array, numbers)?;
-    let shape = cx.declared(view, 0, |_| Some(dims))?;
     let op = Dot {
         lhs_batch_dims: Dims::from_slice(&numbers.lhs_batching_dimensions),
         lhs_contracting_dims: Dims::from_slice(&numbers.lhs_contracting_dimensions),
@@ -151,7 +162,8 @@ pub(super) fn dot_general<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Result {
     let Attribute::DotDimensionNumbers(numbers) = view.require("dot_dimension_numbers")? else {
         return Err(view.wrong("dot_dimension_numbers", "a dot's dimension numbers"));
     };
-    let instruction = dot_of(cx, view, left, right, numbers)?;
+    let shape = dot_shape(cx, view, left, right, numbers)?;
+    let instruction = dot_of(cx, view, left, right, numbers, shape)?;
     cx.finish(view, instruction)
 }
 
@@ -167,7 +179,8 @@ pub(super) fn dot<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Result {
         rhs_contracting_dimensions: vec![0],
         ..DotDimensionNumbers::default()
     };
-    let instruction = dot_of(cx, view, left, right, &numbers)?;
+    let shape = dot_shape(cx, view, left, right, &numbers)?;
+    let instruction = dot_of(cx, view, left, right, &numbers, shape)?;
     cx.finish(view, instruction)
 }
 

@@ -2,12 +2,12 @@
 //! something to the compiler itself.
 
 use rxla_hlo::op::{CustomCall, CustomCallApiVersion, OutputOperandAlias};
-use rxla_hlo::{Dims, Layout, Op, Shape};
+use rxla_hlo::{ComputationId, Dims, Layout, Op, Shape};
 
 use super::attributes::{View, integers_of};
-use super::functions;
 use super::importer::{Importer, Result, one_or_tuple_shape};
 use super::module_attributes::check_permutation;
+use super::{collectives, compiler_calls, composite, functions, sdy};
 use crate::ffi;
 use crate::mlir::Attribute;
 
@@ -29,7 +29,23 @@ impl IntoOp for CustomCall {
 /// `stablehlo.custom_call`.
 pub(super) fn custom_call<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Result {
     let target = view.str("call_target_name")?;
-    generic(cx, view, target)
+    if let Some((view, lower)) = composite::known_call(view, target) {
+        return lower(cx, view);
+    }
+    match target {
+        "ApproxTopK" => compiler_calls::approx_top_k(cx, view),
+        "LayoutConstraint" | "annotate_device_placement" => sdy::identity(cx, view),
+        "Sharding" if !cx.is_partitioned() => sdy::identity(cx, view),
+        "ragged_all_to_all" => collectives::ragged_all_to_all(cx, view),
+        "shape_assertion" => compiler_calls::shape_assertion(cx, view),
+        "stablehlo.dynamic_approx_top_k" => compiler_calls::dynamic_approx_top_k(cx, view),
+        "stablehlo.dynamic_reduce_window" => compiler_calls::dynamic_reduce_window(cx, view),
+        "stablehlo.dynamic_rng_bit_generator" => {
+            compiler_calls::dynamic_rng_bit_generator(cx, view)
+        }
+        "stablehlo.dynamic_top_k" => compiler_calls::dynamic_top_k(cx, view),
+        target => generic(cx, view, target),
+    }
 }
 
 /// Version and configuration. JAX marks a call of the typed FFI by a dictionary
@@ -102,6 +118,19 @@ fn aliases(view: View<'_>) -> Result<Vec<OutputOperandAlias>> {
         .collect()
 }
 
+/// The computations of the functions in `called_computations`.
+pub(super) fn called<'a>(cx: &Importer<'a>, view: View<'a>) -> Result<Vec<ComputationId>> {
+    let Some(list) = view.get("called_computations") else { return Ok(Vec::new()) };
+    let wrong = || view.wrong("called_computations", "a list of symbols");
+    let list = list.as_array().ok_or_else(wrong)?;
+    list.iter()
+        .map(|item| {
+            let symbol = item.as_flat_symbol().ok_or_else(wrong)?;
+            Ok(functions::callee(cx, view, symbol.as_bytes())?.1)
+        })
+        .collect()
+}
+
 /// A custom call passed on as it is.
 fn generic<'a>(cx: &mut Importer<'a>, view: View<'a>, target: &str) -> Result {
     let operands = cx.operands(view)?;
@@ -111,14 +140,7 @@ fn generic<'a>(cx: &mut Importer<'a>, view: View<'a>, target: &str) -> Result {
     let operand_layouts = layouts(view, "operand_layouts", &operand_shapes)?;
     let result_shapes = view.result_shapes()?;
     let result_layouts = layouts(view, "result_layouts", &result_shapes)?;
-    let mut called_computations = Vec::new();
-    if let Some(list) = view.get("called_computations") {
-        let wrong = || view.wrong("called_computations", "a list of symbols");
-        for item in list.as_array().ok_or_else(wrong)? {
-            let symbol = item.as_flat_symbol().ok_or_else(wrong)?;
-            called_computations.push(functions::callee(cx, view, symbol.as_bytes())?.1);
-        }
-    }
+    let called_computations = called(cx, view)?;
     let op = CustomCall {
         custom_call_target: target.to_owned(),
         operand_layout_constraints: operand_layouts.clone(),

@@ -125,7 +125,7 @@ fn accuracy(view: View<'_>) -> Result<Option<ResultAccuracy>> {
 
 /// Every operation that [`unary_kind`] lists.
 pub(super) fn unary<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Result {
-    let Some(kind) = unary_kind(&view.op.name) else {
+    let Some(kind) = unary_kind(view.name) else {
         return Err(view.error("is no operation with one operand"));
     };
     let [operand] = cx.exactly(view)?;
@@ -145,7 +145,7 @@ pub(super) fn unary<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Result {
 
 /// Every operation that [`binary_kind`] lists.
 pub(super) fn binary<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Result {
-    let Some(kind) = binary_kind(&view.op.name) else {
+    let Some(kind) = binary_kind(view.name) else {
         return Err(view.error("is no operation with two operands"));
     };
     let [left, right] = cx.exactly(view)?;

@@ -220,6 +220,9 @@ pub(super) fn results<'a>(
     values: &[InstructionId],
 ) -> Result<Vec<InstructionId>> {
     let mut results = values.to_vec();
+    if !cx.is_partitioned() {
+        return Ok(results);
+    }
     for (index, result) in results.iter_mut().enumerate() {
         let Some(attributes) = dictionary(view, "res_attrs", index, values.len())? else { break };
         if let Some(sharding) = sharding::of_dictionary(cx, view, attributes)? {

@@ -6,7 +6,7 @@ use rxla_hlo::{self as hlo, ComputationId, Op, Shape};
 
 use super::attributes::View;
 use super::importer::{Importer, Result, one_or_tuple_shape};
-use super::{ArgumentForm, Options, entry, module_attributes};
+use super::{ArgumentForm, Options, composite, entry, module_attributes};
 use crate::mlir::{self, Attribute, FunctionType, OpId};
 
 /// Translates a whole module.
@@ -74,6 +74,10 @@ fn callees(cx: &Importer<'_>, function: OpId) -> Vec<OpId> {
     let mut stack = vec![function];
     while let Some(op) = stack.pop() {
         let operation = &source.operations[op];
+        // What stands for an HLO op does not need its decomposition.
+        if composite::is_known(cx.view(op)) {
+            continue;
+        }
         for name in ["callee", "decomposition", "called_computations", "call_target_name"] {
             let Some(attribute) = operation.attributes.get(name) else { continue };
             let symbols: &[Attribute] = match attribute {

@@ -34,6 +34,10 @@ pub(super) struct Importer<'a> {
     pub(super) info: hlo::Info,
     /// The first instruction of the operation at hand whose operands do not fit it.
     misfit: Option<Diagnostic>,
+    /// Mesh axes along which the program at hand computes with parts.
+    pub(super) manual_axes: Vec<mlir::ByteString>,
+    /// Regions being lowered into the computation round them.
+    pub(super) inline_depth: usize,
 }
 
 /// A computation under construction and the values known in it.
@@ -55,6 +59,8 @@ impl<'a> Importer<'a> {
             literals: FxHashMap::default(),
             info: hlo::Info::default(),
             misfit: None,
+            manual_axes: Vec::new(),
+            inline_depth: 0,
         }
     }
 
@@ -79,7 +85,7 @@ impl<'a> Importer<'a> {
     }
 
     pub(super) fn region_depth(&self) -> usize {
-        self.scopes.len()
+        self.scopes.len() + self.inline_depth
     }
 
     pub(super) fn computation(&self) -> ComputationId {

@@ -17,13 +17,16 @@ pub(super) fn parse(view: View<'_>, text: &str) -> Result<Sharding> {
         .map_err(|error| view.error(format_args!("sharding `{text}`: {}", error.message)))
 }
 
-/// The sharding of an operation's results.
+/// The sharding of an operation's results. On one partition none means anything.
 pub(super) fn of_operation<'a>(cx: &Importer<'a>, view: View<'a>) -> Result<Option<Sharding>> {
+    if !cx.is_partitioned() {
+        return Ok(None);
+    }
     if view.get("mhlo.sharding").is_some() {
         return parse(view, view.str("mhlo.sharding")?).map(Some);
     }
     match view.get("sdy.sharding") {
-        Some(attribute) => from_sdy(cx, view, attribute, &[]).map(Some),
+        Some(attribute) => from_sdy(cx, view, attribute, &cx.manual_axes).map(Some),
         None => Ok(None),
     }
 }
@@ -34,6 +37,9 @@ pub(super) fn of_dictionary<'a>(
     view: View<'a>,
     dictionary: &Attribute,
 ) -> Result<Option<Sharding>> {
+    if !cx.is_partitioned() {
+        return Ok(None);
+    }
     if let Some(text) = dictionary.entry("mhlo.sharding") {
         let text = text.as_str().ok_or_else(|| view.wrong("mhlo.sharding", "a string"))?;
         return parse(view, text).map(Some);
