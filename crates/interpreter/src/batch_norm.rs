@@ -19,7 +19,7 @@ impl Features {
         let dims = operand.dims();
         let count = dims[feature_index as usize] as usize;
         let inner = dims[feature_index as usize + 1..].iter().map(|&size| size as usize).product();
-        let size = if count == 0 { 0 } else { operand.len() / count };
+        let size = operand.len().checked_div(count).unwrap_or(0);
         Features { count, inner, size: size as f64 }
     }
 

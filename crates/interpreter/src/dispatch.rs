@@ -7,7 +7,10 @@ use crate::context::Context;
 use crate::lift::take;
 use crate::movement::to_i64;
 use crate::{batch_norm, collective, control, convolution, custom_call, dot, dynamic_slice};
-use crate::{elementwise, fft, gather, linear, movement, reduce, rng, scan, scatter, sort, window};
+use crate::{
+    elementwise, fft, gather, linear, movement, ragged_dot, reduce, rng, scan, scatter, sort,
+    window,
+};
 
 /// Computes one instruction.
 pub(crate) fn evaluate(
@@ -17,10 +20,6 @@ pub(crate) fn evaluate(
 ) -> Result<Literal> {
     let instruction = &cx.module[id];
     let shape = &instruction.shape;
-    let missing = || {
-        let op = instruction.op.name();
-        Err(Error::unimplemented(format!("`{op}` in the interpreter")))
-    };
     match &instruction.op {
         Op::Unary(_)
         | Op::Binary(_)
@@ -162,6 +161,15 @@ pub(crate) fn evaluate(
             let [lhs, rhs] = take(arrays(operands)?)?;
             Ok(dot::dot(lhs, rhs, op, array_shape(shape)?.element_type)?.into())
         }
+        Op::RaggedDot(op) => {
+            let [lhs, rhs, sizes] = take(arrays(operands)?)?;
+            let element_type = array_shape(shape)?.element_type;
+            Ok(ragged_dot::ragged_dot(&lhs, &rhs, &sizes, op, element_type)?.into())
+        }
+        Op::ScaledDot(op) => {
+            let operands = take(arrays(operands)?)?;
+            Ok(ragged_dot::scaled_dot(operands, op, array_shape(shape)?.element_type)?.into())
+        }
         Op::Convolution(op) => {
             let [input, kernel] = take(arrays(operands)?)?;
             let element_type = array_shape(shape)?.element_type;
@@ -248,8 +256,6 @@ pub(crate) fn evaluate(
         Op::Infeed(op) => collective::infeed(cx, op, shape),
         Op::Outfeed(op) => collective::outfeed(cx, op, operands),
         Op::CustomCall(op) => custom_call::custom_call(cx, id, op, operands),
-
-        Op::RaggedDot(_) | Op::ScaledDot(_) => missing(),
     }
 }
 

@@ -99,7 +99,7 @@ fn last_axis(block: &[C], target: &mut [C], fft_type: FftType, plan: &Plan) {
         if fft_type == FftType::Irfft {
             // The other half is the conjugate; what must be real is taken as real.
             line[0].im = 0.0;
-            if length % 2 == 0 {
+            if length.is_multiple_of(2) {
                 line[length / 2].im = 0.0;
             }
             (half..length).for_each(|k| line[k] = source[length - k].conj());

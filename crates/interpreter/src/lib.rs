@@ -16,7 +16,9 @@
 //! Results depend on shapes and values only. Reductions with a recognised function run as a fixed
 //! tree along contiguous runs and in memory order across them, `f16`, `bf16` and smaller floats in
 //! `f32`; other reducers combine neighbours pairwise. Dots and convolutions sum along the
-//! contracted index in steps of four. Scatter combines updates in the order in which they stand.
+//! contracted index from its start, narrow types in `f32` or `s32`. Windows are combined in
+//! row-major order and scatter's updates in the order in which they stand, rounding narrow floats
+//! at each step.
 
 mod batch_norm;
 mod collective;
@@ -37,6 +39,7 @@ mod matmul;
 mod movement;
 mod options;
 mod plan;
+mod ragged_dot;
 mod reduce;
 mod reducer;
 mod rng;

@@ -1,7 +1,7 @@
 //! The one matrix product behind dots and convolutions, and the types it is computed in.
 //!
-//! Sums run over the contracted index in steps of four from its start: the order depends on
-//! nothing but the sizes. Narrow integers are computed in `s32` and narrow floats in `f32`;
+//! Sums run over the contracted index from its start; only where both sides are read along it, and
+//! it is long, in eight lanes. The order depends on nothing but the sizes. Narrow integers are computed in `s32` and narrow floats in `f32`;
 //! integers wrap.
 
 use num_complex::Complex;
@@ -120,9 +120,8 @@ pub(crate) fn multiply_add<T: Term>(
                     let (b0, b1) = (b_row(p), b_row(p + 1));
                     let (b2, b3) = (b_row(p + 2), b_row(p + 3));
                     for ((((c, b0), b1), b2), b3) in c.iter_mut().zip(b0).zip(b1).zip(b2).zip(b3) {
-                        let first = a0.times(*b0).plus(a1.times(*b1));
-                        let second = a2.times(*b2).plus(a3.times(*b3));
-                        *c = c.plus(first.plus(second));
+                        let sum = c.plus(a0.times(*b0)).plus(a1.times(*b1));
+                        *c = sum.plus(a2.times(*b2)).plus(a3.times(*b3));
                     }
                     p += 4;
                 }
@@ -159,6 +158,9 @@ pub(crate) fn multiply_add_transposed<T: Term>(
 
 fn inner_product<T: Term>(a: &[T], b: &[T]) -> T {
     const LANES: usize = 8;
+    if a.len() < 4 * LANES {
+        return a.iter().zip(b).fold(T::default(), |sum, (a, b)| sum.plus(a.times(*b)));
+    }
     let mut lanes = [T::default(); LANES];
     let (a_blocks, b_blocks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
     let (a_rest, b_rest) = (a_blocks.remainder(), b_blocks.remainder());

@@ -75,9 +75,11 @@ impl Reducer {
 }
 
 /// A binary function on the type it is computed in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Fold {
     kind: BinaryKind,
+    /// Rounds to a narrower type after each step.
+    round: Option<fn(f32) -> f32>,
     /// Elements are converted to this type first; narrow floats accumulate in `f32`.
     pub(crate) element_type: ElementType,
 }
@@ -95,7 +97,7 @@ impl Fold {
                     Xor => Xor,
                     _ => return None,
                 };
-                return Some(Fold { kind, element_type });
+                return Some(Fold { kind, round: None, element_type });
             }
             E::S1
             | E::S2
@@ -134,7 +136,13 @@ impl Fold {
             And | Or | Xor => wide.is_integer(),
             _ => false,
         };
-        allowed.then_some(Fold { kind, element_type: wide })
+        allowed.then_some(Fold { kind, round: None, element_type: wide })
+    }
+
+    /// The same fold, but rounding to the element type after each step.
+    pub(crate) fn stepwise(kind: BinaryKind, element_type: ElementType) -> Option<Fold> {
+        let fold = Fold::of(kind, element_type)?;
+        Some(Fold { round: rounding(element_type), ..fold })
     }
 
     /// The operand in the type of the fold.
@@ -189,12 +197,45 @@ impl Fold {
             ElementType::S64 => integer!(i64),
             ElementType::U32 => integer!(u32),
             ElementType::U64 => integer!(u64),
-            ElementType::F32 => float!(f32),
+            ElementType::F32 => match (self.round, self.kind) {
+                (Some(round), BinaryKind::Add) => visitor.visit(move |a: f32, b: f32| round(a + b)),
+                (Some(round), BinaryKind::Multiply) => {
+                    visitor.visit(move |a: f32, b: f32| round(a * b))
+                }
+                _ => float!(f32),
+            },
             ElementType::F64 => float!(f64),
             ElementType::C64 => complex!(C64),
             ElementType::C128 => complex!(C128),
             other => unreachable!("nothing is folded in {other}"),
         }
+    }
+}
+
+/// How a sum in `f32` is rounded to a narrower float.
+fn rounding(element_type: ElementType) -> Option<fn(f32) -> f32> {
+    use rxla_hlo::native::*;
+    use rxla_hlo::small_float::SmallFloat;
+    macro_rules! small {
+        ($t:ty) => {
+            Some(|x| <$t>::from_f32(x).to_f32())
+        };
+    }
+    match element_type {
+        ElementType::F16 => Some(|x| f16::from_f32(x).to_f32()),
+        ElementType::Bf16 => Some(|x| bf16::from_f32(x).to_f32()),
+        ElementType::F8e5m2 => small!(F8e5m2),
+        ElementType::F8e4m3 => small!(F8e4m3),
+        ElementType::F8e4m3fn => small!(F8e4m3fn),
+        ElementType::F8e4m3b11fnuz => small!(F8e4m3b11fnuz),
+        ElementType::F8e3m4 => small!(F8e3m4),
+        ElementType::F8e5m2fnuz => small!(F8e5m2fnuz),
+        ElementType::F8e4m3fnuz => small!(F8e4m3fnuz),
+        ElementType::F8e8m0fnu => small!(F8e8m0fnu),
+        ElementType::F6e3m2fn => small!(F6e3m2fn),
+        ElementType::F6e2m3fn => small!(F6e2m3fn),
+        ElementType::F4e2m1fn => small!(F4e2m1fn),
+        _ => None,
     }
 }
 

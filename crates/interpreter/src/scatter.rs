@@ -38,9 +38,9 @@ pub(crate) fn scatter(
     match reducer {
         Reducer::First => {}
         Reducer::Second => places.overwrite(&mut operands[0], &updates[0]),
-        Reducer::Binary(kind) if Fold::of(kind, operands[0].element_type()).is_some() => {
+        Reducer::Binary(kind) if Fold::stepwise(kind, operands[0].element_type()).is_some() => {
             let element_type = operands[0].element_type();
-            let fold = Fold::of(kind, element_type).expect("checked above");
+            let fold = Fold::stepwise(kind, element_type).expect("checked above");
             let mut target = fold.widen(operands.remove(0))?;
             let [update] = crate::lift::take(updates)?;
             fold.visit(Combine {
@@ -185,7 +185,7 @@ pub(crate) fn combine_pairs(
     to_apply: ComputationId,
 ) -> Result<()> {
     if let ([operand], Reducer::Binary(kind)) = (&**operands, cx.plans.reducer(cx.module, to_apply))
-        && let Some(fold) = Fold::of(kind, operand.element_type())
+        && let Some(fold) = Fold::stepwise(kind, operand.element_type())
     {
         let element_type = operand.element_type();
         let mut target = fold.widen(operands.remove(0))?;

@@ -24,7 +24,7 @@ pub(crate) fn reduce_window(
     to_apply: ComputationId,
 ) -> Result<Vec<ArrayLiteral>> {
     if let ([operand], Reducer::Binary(kind)) = (&*operands, cx.plans.reducer(cx.module, to_apply))
-        && let Some(fold) = Fold::of(kind, operand.element_type())
+        && let Some(fold) = Fold::stepwise(kind, operand.element_type())
     {
         let element_type = operand.element_type();
         let initial = fold.widen(initial[0].clone())?;

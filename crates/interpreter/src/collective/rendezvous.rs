@@ -195,9 +195,8 @@ impl Collectives {
                 return Ok(state);
             }
             // Mail for another route may have taken this device off the list.
-            if !state.waiting.contains_key(&device) {
-                state.waiting.insert(device, "waits for a value of another device".to_owned());
-            }
+            let waits = || "waits for a value of another device".to_owned();
+            state.waiting.entry(device).or_insert_with(waits);
             self.check_deadlock(&mut state);
             if let Some(failure) = &state.failure {
                 return Err(failure.clone());

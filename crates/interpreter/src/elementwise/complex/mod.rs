@@ -115,6 +115,11 @@ pub(super) fn unary<Z: ComplexNumber>(kind: UnaryKind) -> Option<Unary<Z>> {
     })
 }
 
+/// Lexicographic order of real and imaginary parts; a NaN goes neither before nor after.
+fn goes_before<P: PartialOrd>(x: Complex<P>, y: Complex<P>) -> bool {
+    x.re < y.re || x.re == y.re && x.im < y.im
+}
+
 /// The kernel of a function of two complex numbers; `None` for functions that are not defined on
 /// them.
 pub(super) fn binary<Z: ComplexNumber>(kind: BinaryKind) -> Option<Binary<Z>> {
@@ -131,6 +136,13 @@ pub(super) fn binary<Z: ComplexNumber>(kind: BinaryKind) -> Option<Binary<Z>> {
         BinaryKind::Multiply => |a, b| {
             zip(a, b, |x, y| Z::of_parts(arithmetic::multiply(x.parts(), y.parts())));
         },
+        // By real, then by imaginary part.
+        BinaryKind::Maximum => |a, b| {
+            zip(a, b, |x, y| if goes_before(x.parts(), y.parts()) { y } else { x });
+        },
+        BinaryKind::Minimum => |a, b| {
+            zip(a, b, |x, y| if goes_before(y.parts(), x.parts()) { y } else { x });
+        },
         BinaryKind::Power => |a, b| {
             zip(a, b, |x, y| Z::of_c128(power::power(x.to_c128(), y.to_c128())));
         },
@@ -139,8 +151,6 @@ pub(super) fn binary<Z: ComplexNumber>(kind: BinaryKind) -> Option<Binary<Z>> {
         },
         BinaryKind::And
         | BinaryKind::Complex
-        | BinaryKind::Maximum
-        | BinaryKind::Minimum
         | BinaryKind::Mulhi
         | BinaryKind::Or
         | BinaryKind::Remainder
