@@ -3,7 +3,6 @@
 use half::{bf16, f16};
 
 use super::{Format, Specials};
-use crate::ElementType;
 
 /// The bits of `value` rounded to nearest, ties to even. For types narrower than `f64`.
 #[inline]
@@ -16,7 +15,7 @@ pub const fn encode(format: Format, value: f64) -> u64 {
     }
     if magnitude >= F64_INFINITY {
         return if magnitude > F64_INFINITY {
-            encode_nan(format, sign, magnitude)
+            encode_nan(format, sign)
         } else {
             overflow(format, sign)
         };
@@ -72,14 +71,8 @@ const fn overflow(format: Format, sign: u64) -> u64 {
 }
 
 #[inline]
-const fn encode_nan(format: Format, sign: u64, magnitude: u64) -> u64 {
+const fn encode_nan(format: Format, sign: u64) -> u64 {
     match format.specials {
-        // The halves keep what fits of the payload, as hardware does; the smaller types have one
-        // quiet NaN that conversions give.
-        Specials::Ieee if format.mantissa_bits >= 7 => {
-            let payload = magnitude >> (F64_MANTISSA_BITS - format.mantissa_bits);
-            format.nan_bits() | sign | payload & ((1 << format.mantissa_bits) - 1)
-        }
         Specials::Ieee | Specials::NanAllOnes => format.nan_bits() | sign,
         Specials::NanIsNegativeZero | Specials::ExponentOnly => format.nan_bits(),
         Specials::FiniteOnly => format.nan_bits() ^ sign,
@@ -104,23 +97,27 @@ const fn encode_exponent(format: Format, value: f64) -> u64 {
     }
 }
 
-const F16: Format = match Format::of(ElementType::F16) {
-    Some(format) => format,
-    None => panic!("a floating point type"),
-};
-const BF16: Format = match Format::of(ElementType::Bf16) {
-    Some(format) => format,
-    None => panic!("a floating point type"),
-};
-
-/// Rounds once, where going through `f32` would round twice.
+/// Rounds once, where going through the nearest `f32` would round twice.
 #[inline]
-pub const fn f16_from_f64(value: f64) -> f16 {
-    f16::from_bits(encode(F16, value) as u16)
+pub fn f16_from_f64(value: f64) -> f16 {
+    f16::from_f32(to_odd_f32(value))
 }
 
-/// Rounds once, where going through `f32` would round twice.
+/// Rounds once, where going through the nearest `f32` would round twice.
 #[inline]
-pub const fn bf16_from_f64(value: f64) -> bf16 {
-    bf16::from_bits(encode(BF16, value) as u16)
+pub fn bf16_from_f64(value: f64) -> bf16 {
+    bf16::from_f32(to_odd_f32(value))
+}
+
+/// The `f32` next to `value` that has an odd last bit, unless `value` is one: it lies on the same
+/// side of every tie of a type with at least two digits less.
+#[inline]
+fn to_odd_f32(value: f64) -> f32 {
+    let nearest = value as f32;
+    let back = f64::from(nearest);
+    if back == value || value.is_nan() {
+        return nearest;
+    }
+    let truncated = nearest.to_bits() - u32::from(back.abs() > value.abs());
+    f32::from_bits(truncated | 1)
 }

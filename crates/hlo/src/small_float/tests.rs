@@ -184,12 +184,17 @@ fn halves_round_once() {
     let value = 1.0 + 2f64.powi(-8) + 2f64.powi(-40);
     assert_eq!(bf16_from_f64(value).to_bits(), 0x3f81);
     assert_eq!(bf16::from_f32(value as f32).to_bits(), 0x3f80);
-    // From `f32` there is one rounding anyway, so the crate `half` is the reference.
-    for bits in (0..=u32::MAX).step_by(65_521) {
-        let value = f32::from_bits(bits);
-        if !value.is_nan() {
-            assert_eq!(f16_from_f64(f64::from(value)), half::f16::from_f32(value));
-            assert_eq!(bf16_from_f64(f64::from(value)), bf16::from_f32(value));
+    // The general encoder is the reference, on ties, beside them and elsewhere.
+    let (f16_format, bf16_format) = (format(ElementType::F16), format(ElementType::Bf16));
+    for bits in (0..=u32::MAX).step_by(4_099) {
+        let value = f64::from(f32::from_bits(bits & !0xfff));
+        for value in [value, value.next_up(), value.next_down(), value * 1.000_000_1] {
+            if !value.is_nan() {
+                let f16_bits = encode(f16_format, value);
+                assert_eq!(u64::from(f16_from_f64(value).to_bits()), f16_bits, "{value:e}");
+                let bf16_bits = encode(bf16_format, value);
+                assert_eq!(u64::from(bf16_from_f64(value).to_bits()), bf16_bits, "{value:e}");
+            }
         }
     }
     assert_eq!(bf16_from_f64(-f64::NAN).to_bits(), 0xffc0);

@@ -231,6 +231,9 @@ pub fn reduce_precision(
         ElementType::F32 => round_bits!(f32, u32),
         ElementType::F16 => round_bits!(f16, u16),
         ElementType::Bf16 => round_bits!(bf16, u16),
+        ElementType::F8e5m2 => round_bits!(F8e5m2, u8),
+        ElementType::F8e4m3 => round_bits!(F8e4m3, u8),
+        ElementType::F8e3m4 => round_bits!(F8e3m4, u8),
         _ if element_type.is_float() => {
             // The formats differ at their ends, so these are rounded as `f32`.
             let wide = operand.convert(ElementType::F32)?;

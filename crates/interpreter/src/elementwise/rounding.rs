@@ -10,8 +10,7 @@ use rxla_hlo::small_float::{Format, Specials};
 pub(super) fn reduced(format: Format, bits: u64, exponent_bits: u32, mantissa_bits: u32) -> u64 {
     debug_assert_eq!(format.specials, Specials::Ieee);
     if format.is_nan(bits) {
-        // Without mantissa bits there is no NaN to be had.
-        return if mantissa_bits > 0 { bits } else { format.infinity_bits() };
+        return bits;
     }
     let sign = bits & format.sign_bit();
     let mut magnitude = bits & format.magnitude_mask();
