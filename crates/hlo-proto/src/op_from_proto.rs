@@ -178,13 +178,16 @@ pub(crate) fn read(
             op.api_version = (version != CustomCallApiVersion::Original).then_some(version);
         }
         Op::Domain(op) => {
-            if let (Some(entry), Some(exit)) = (&p.domain_entry_sharding, &p.domain_exit_sharding) {
-                op.domain = Some(DomainMetadata {
-                    kind: "sharding".to_owned(),
-                    entry: sharding::from_proto(entry)?,
-                    exit: sharding::from_proto(exit)?,
-                });
-            }
+            // The proto's entry is where the operand comes from, which text calls the exit.
+            let side = |side: &Option<proto::OpSharding>| match side {
+                Some(side) => sharding::from_proto(side),
+                None => Ok(rxla_hlo::Sharding::Tuple(Vec::new())),
+            };
+            op.domain = Some(DomainMetadata {
+                kind: "sharding".to_owned(),
+                entry: side(&p.domain_exit_sharding)?,
+                exit: side(&p.domain_entry_sharding)?,
+            });
         }
         Op::Dot(op) => {
             let numbers = p.dot_dimension_numbers.as_ref();

@@ -150,8 +150,9 @@ pub(crate) fn write(
         }
         Op::Domain(op) => {
             if let Some(domain) = &op.domain {
-                p.domain_entry_sharding = Some(sharding::to_proto(&domain.entry));
-                p.domain_exit_sharding = Some(sharding::to_proto(&domain.exit));
+                // The proto's entry is where the operand comes from, which text calls the exit.
+                p.domain_entry_sharding = Some(sharding::to_proto(&domain.exit));
+                p.domain_exit_sharding = Some(sharding::to_proto(&domain.entry));
             }
         }
         Op::Dot(op) => {

@@ -7,7 +7,7 @@ use super::check::{
     with_sizes,
 };
 use crate::op::{Dot, Precision, RaggedDot, ScaledDot};
-use crate::{ArrayShape, Dims, ElementType, Shape};
+use crate::{ArrayShape, Dims, ElementType, Shape, TypeClass};
 
 /// The dimension numbers that all dots have.
 struct Numbers<'a> {
@@ -77,14 +77,19 @@ fn check(numbers: &Numbers<'_>, lhs: &ArrayShape, rhs: &ArrayShape) -> Result<Ch
     Ok(Checked { lhs_batch, lhs_contracting, rhs_batch, rhs_contracting })
 }
 
-/// The type computed when none is declared. Integers of several widths multiply, too.
-pub(super) fn product_type(lhs: ElementType, rhs: ElementType) -> Result<ElementType> {
-    promote(lhs, rhs)
-        .or_else(|| {
-            let wider = if lhs.bit_width() >= rhs.bit_width() { lhs } else { rhs };
-            (lhs.is_integer() && rhs.is_integer()).then_some(wider)
-        })
-        .ok_or_else(|| error(format!("(C13) `{lhs}` and `{rhs}` have no common product type")))
+/// The type computed when none is declared. XLA multiplies any two types: compilers rewrite dots to
+/// take narrow weights as they are, such as `bf16` times `s4`.
+pub(super) fn product_type(lhs: ElementType, rhs: ElementType) -> ElementType {
+    let rank = |t: ElementType| {
+        let class = match t.class() {
+            TypeClass::Pred => 0,
+            TypeClass::Unsigned | TypeClass::Signed => 1,
+            TypeClass::Float => 2,
+            TypeClass::Complex => 3,
+        };
+        (class, t.bit_width())
+    };
+    promote(lhs, rhs).unwrap_or(if rank(lhs) >= rank(rhs) { lhs } else { rhs })
 }
 
 pub(super) fn precisions(given: &[Precision]) -> Result<()> {
@@ -103,7 +108,7 @@ fn result(
     groups: Option<(i64, bool)>,
     skipped_on_right: Option<usize>,
 ) -> Result<Shape> {
-    let element_type = product_type(lhs.element_type, rhs.element_type)?;
+    let element_type = product_type(lhs.element_type, rhs.element_type);
     let mut sizes: SmallVec<[(i64, bool); 8]> = SmallVec::new();
     sizes.extend(groups);
     sizes.extend(checked.lhs_batch.iter().map(|&d| size_of(lhs, d)));

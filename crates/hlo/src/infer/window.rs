@@ -194,7 +194,7 @@ pub(super) fn convolution(op: &Convolution, lhs: &Shape, rhs: &Shape) -> Result<
         let (count, dynamic) = slide_any(base, window, index)?;
         sizes[numbers.output_spatial[index] as usize] = (count, dynamic || kernel.1);
     }
-    let element_type = product_type(lhs.element_type, rhs.element_type)?;
+    let element_type = product_type(lhs.element_type, rhs.element_type);
     Ok(with_sizes(element_type, sizes).into())
 }
 
