@@ -34,7 +34,7 @@ def replace_cpu() -> None:
         return
     from jax._src import xla_bridge
 
-    from jax_rxla import _ffi
+    from jax_rxla import _callbacks, _ffi
 
     if xla_bridge.backends_are_initialized():
         raise RuntimeError(
@@ -42,6 +42,7 @@ def replace_cpu() -> None:
             " first use of one, or set RXLA_AS_CPU=1"
         )
     _replaced_cpu = True
+    _callbacks.install()
     _ffi.serve("cpu")
     _register("cpu", priority=0)
 

@@ -28,4 +28,5 @@ def library() -> ctypes.CDLL:
     library.RXLA_RegisterFfiHandler.restype = ctypes.c_bool
     library.RXLA_RegisterFfiType.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p]
     library.RXLA_RegisterFfiType.restype = ctypes.c_bool
+    library.RXLA_SetPythonCallback.restype = None
     return library

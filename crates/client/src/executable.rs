@@ -56,9 +56,16 @@ pub struct Output {
 impl Executable {
     pub(crate) fn compile(
         backends: &[Arc<dyn Backend>],
-        module: Arc<Module>,
+        mut module: Arc<Module>,
         options: CompileOptions,
     ) -> Result<Executable> {
+        // What the caller asks for goes before what the module was written for.
+        let (replicas, partitions) = (options.replicas as i64, options.partitions as i64);
+        let config = &module.config;
+        if (config.replica_count, config.num_partitions) != (replicas, partitions) {
+            let config = &mut Arc::make_mut(&mut module).config;
+            (config.replica_count, config.num_partitions) = (replicas, partitions);
+        }
         verify(&module)?;
         let signature = Signature::of(&module, &options)?;
         let mut refusal = None;

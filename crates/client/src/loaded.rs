@@ -208,7 +208,10 @@ fn check_arguments(
         )));
     }
     for (number, (buffer, parameter)) in arguments.iter().zip(&signature.parameters).enumerate() {
-        if !buffer.shape().compatible(&parameter.shape) && !fits_bound(buffer, &parameter.shape) {
+        let fits = buffer.shape().compatible(&parameter.shape)
+            || fits_bound(buffer, &parameter.shape)
+            || stands_for_token(buffer, &parameter.shape);
+        if !fits {
             return Err(Error::invalid_argument(format!(
                 "argument {number} of `{program}` must be `{}` and is `{}`",
                 parameter.shape,
@@ -244,6 +247,12 @@ fn check_arguments(
     Ok(())
 }
 
+/// Whether the argument is an array without elements where a token belongs: frameworks order
+/// effects with such.
+fn stands_for_token(buffer: &Buffer, parameter: &Shape) -> bool {
+    matches!(parameter, Shape::Token) && buffer.byte_size() == 0
+}
+
 /// Whether the argument is an instance of a bounded dynamic shape.
 fn fits_bound(buffer: &Buffer, parameter: &Shape) -> bool {
     let (Shape::Array(given), Shape::Array(wanted)) = (buffer.shape(), parameter) else {
@@ -266,7 +275,15 @@ fn take_arguments(
         .iter()
         .enumerate()
         .map(|(number, buffer)| {
-            if donates(signature, number, not_donated) { buffer.donate() } else { buffer.literal() }
+            let literal = if donates(signature, number, not_donated) {
+                buffer.donate()?
+            } else {
+                buffer.literal()?
+            };
+            match signature.parameters[number].shape {
+                Shape::Token => Ok(Literal::Token),
+                _ => Ok(literal),
+            }
         })
         .collect()
 }

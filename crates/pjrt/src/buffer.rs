@@ -483,8 +483,8 @@ unsafe fn host_strides(
     array: &ArrayShape,
     own: &[i64],
 ) -> Result<Vec<i64>> {
-    // SAFETY: the caller's promise.
-    if let Some(given) = unsafe { abi::versioned(layout, "host_layout") }?
+    // SAFETY: the caller's promise; a null layout is none.
+    if let Ok(given) = unsafe { abi::reference(layout, "host_layout") }
         && given.type_ == ffi::PJRT_Buffer_MemoryLayout_Type_Strides
     {
         // SAFETY: the type says which member of the union is set; the list is as long as it says.

@@ -49,4 +49,4 @@ mod xla_ffi;
 mod sizes_test;
 
 pub use api::GetPjrtApi;
-pub use xla_ffi::{RXLA_RegisterFfiHandler, RXLA_RegisterFfiType};
+pub use xla_ffi::{RXLA_RegisterFfiHandler, RXLA_RegisterFfiType, RXLA_SetPythonCallback};

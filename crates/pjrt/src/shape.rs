@@ -116,8 +116,12 @@ pub(crate) unsafe fn read_layout(
     layout: *const ffi::PJRT_Buffer_MemoryLayout,
     shape: &ArrayShape,
 ) -> Result<Option<Vec<i64>>> {
-    // SAFETY: the caller's promise.
-    let Some(layout) = (unsafe { abi::versioned(layout, "layout") })? else { return Ok(None) };
+    if layout.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: the caller's promise. Clients leave the sizes inside of layouts unset, and the struct
+    // has been the same in all versions.
+    let layout = unsafe { abi::reference(layout, "layout") }?;
     match layout.type_ {
         ffi::PJRT_Buffer_MemoryLayout_Type_Tiled => {
             // SAFETY: the type says which member of the union is set.

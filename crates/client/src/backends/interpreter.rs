@@ -40,10 +40,12 @@ impl Program for Interpreted {
             ..Options::default()
         };
         let mut arguments = run.arguments;
-        let (Some(only), true) = (arguments.pop(), arguments.is_empty()) else {
-            return Err(Error::unimplemented("programs on several devices"));
-        };
-        Ok(vec![leaves(self.0.run(only, &options)?)])
+        if arguments.len() == 1 {
+            let only = arguments.pop().unwrap_or_default();
+            return Ok(vec![leaves(self.0.run(only, &options)?)]);
+        }
+        let results = self.0.run_spmd(arguments, &options)?;
+        Ok(results.into_iter().map(leaves).collect())
     }
 }
 

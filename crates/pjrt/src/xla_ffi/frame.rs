@@ -155,19 +155,11 @@ impl Frame {
         }
     }
 
-    /// Calls a handler for one stage.
-    ///
-    /// # Safety
-    /// `handler` is a function of XLA's FFI; `context` is what our API table takes.
-    pub(crate) unsafe fn call(
+    /// Lends operands and results to `body` as the FFI's structs.
+    pub(crate) fn with_buffers<T>(
         &mut self,
-        handler: unsafe extern "C" fn(*mut ffi::XLA_FFI_CallFrame) -> *mut ffi::XLA_FFI_Error,
-        stage: ffi::XLA_FFI_ExecutionStage,
-        context: *mut ffi::XLA_FFI_ExecutionContext,
-        attributes: &[(String, Attribute)],
-    ) -> Result<()> {
-        // Instantiation sees attributes only; memory is there from preparation on.
-        let with_buffers = stage != ffi::XLA_FFI_ExecutionStage_INSTANTIATE;
+        body: impl FnOnce(&mut [ffi::XLA_FFI_Buffer], &mut [ffi::XLA_FFI_Buffer]) -> T,
+    ) -> T {
         let mut results: Vec<_> = self
             .results
             .iter_mut()
@@ -189,47 +181,78 @@ impl Frame {
                 buffer(operand.data_type(), data, &operand.dims)
             })
             .collect();
-        if !with_buffers {
-            operands.clear();
-            results.clear();
-        }
-        let mut operand_pointers: Vec<*mut c_void> =
-            operands.iter_mut().map(|operand| ptr::from_mut(operand).cast()).collect();
-        let mut result_pointers: Vec<*mut c_void> =
-            results.iter_mut().map(|result| ptr::from_mut(result).cast()).collect();
-        let mut operand_types = vec![ffi::XLA_FFI_ArgType_BUFFER; operands.len()];
-        let mut result_types = vec![ffi::XLA_FFI_RetType_BUFFER; results.len()];
-        let mut arena = Arena::default();
-        let attrs = arena.attributes(attributes);
-        let mut frame = ffi::XLA_FFI_CallFrame {
-            struct_size: ffi::XLA_FFI_CallFrame_STRUCT_SIZE as usize,
-            extension_start: ptr::null_mut(),
-            api: super::api::table(),
-            ctx: context,
-            stage,
-            args: ffi::XLA_FFI_Args {
-                struct_size: ffi::XLA_FFI_Args_STRUCT_SIZE as usize,
-                extension_start: ptr::null_mut(),
-                size: operand_pointers.len() as i64,
-                types: operand_types.as_mut_ptr(),
-                args: operand_pointers.as_mut_ptr(),
-            },
-            rets: ffi::XLA_FFI_Rets {
-                struct_size: ffi::XLA_FFI_Rets_STRUCT_SIZE as usize,
-                extension_start: ptr::null_mut(),
-                size: result_pointers.len() as i64,
-                types: result_types.as_mut_ptr(),
-                rets: result_pointers.as_mut_ptr(),
-            },
-            attrs,
-            future: ptr::null_mut(),
-        };
-        // SAFETY: the caller's promise about the handler; the frame and all it points to live
-        // until the call, and what it started, are done.
-        let error = unsafe { handler(&mut frame) };
-        super::api::take_error(error)?;
-        super::api::wait(frame.future)
+        body(&mut operands, &mut results)
     }
+
+    /// Calls a handler for one stage.
+    ///
+    /// # Safety
+    /// `handler` is a function of XLA's FFI; `context` is what our API table takes.
+    pub(crate) unsafe fn call(
+        &mut self,
+        handler: unsafe extern "C" fn(*mut ffi::XLA_FFI_CallFrame) -> *mut ffi::XLA_FFI_Error,
+        stage: ffi::XLA_FFI_ExecutionStage,
+        context: *mut ffi::XLA_FFI_ExecutionContext,
+        attributes: &[(String, Attribute)],
+    ) -> Result<()> {
+        self.with_buffers(|operands, results| {
+            // Instantiation sees attributes only; memory is there from preparation on.
+            let (operands, results) = match stage {
+                ffi::XLA_FFI_ExecutionStage_INSTANTIATE => (&mut [][..], &mut [][..]),
+                _ => (operands, results),
+            };
+            // SAFETY: the caller's promise.
+            unsafe { call_with(handler, stage, context, attributes, operands, results) }
+        })
+    }
+}
+
+/// # Safety
+/// As for [`Frame::call`].
+unsafe fn call_with(
+    handler: unsafe extern "C" fn(*mut ffi::XLA_FFI_CallFrame) -> *mut ffi::XLA_FFI_Error,
+    stage: ffi::XLA_FFI_ExecutionStage,
+    context: *mut ffi::XLA_FFI_ExecutionContext,
+    attributes: &[(String, Attribute)],
+    operands: &mut [ffi::XLA_FFI_Buffer],
+    results: &mut [ffi::XLA_FFI_Buffer],
+) -> Result<()> {
+    let mut operand_pointers: Vec<*mut c_void> =
+        operands.iter_mut().map(|operand| ptr::from_mut(operand).cast()).collect();
+    let mut result_pointers: Vec<*mut c_void> =
+        results.iter_mut().map(|result| ptr::from_mut(result).cast()).collect();
+    let mut operand_types = vec![ffi::XLA_FFI_ArgType_BUFFER; operands.len()];
+    let mut result_types = vec![ffi::XLA_FFI_RetType_BUFFER; results.len()];
+    let mut arena = Arena::default();
+    let attrs = arena.attributes(attributes);
+    let mut frame = ffi::XLA_FFI_CallFrame {
+        struct_size: ffi::XLA_FFI_CallFrame_STRUCT_SIZE as usize,
+        extension_start: ptr::null_mut(),
+        api: super::api::table(),
+        ctx: context,
+        stage,
+        args: ffi::XLA_FFI_Args {
+            struct_size: ffi::XLA_FFI_Args_STRUCT_SIZE as usize,
+            extension_start: ptr::null_mut(),
+            size: operand_pointers.len() as i64,
+            types: operand_types.as_mut_ptr(),
+            args: operand_pointers.as_mut_ptr(),
+        },
+        rets: ffi::XLA_FFI_Rets {
+            struct_size: ffi::XLA_FFI_Rets_STRUCT_SIZE as usize,
+            extension_start: ptr::null_mut(),
+            size: result_pointers.len() as i64,
+            types: result_types.as_mut_ptr(),
+            rets: result_pointers.as_mut_ptr(),
+        },
+        attrs,
+        future: ptr::null_mut(),
+    };
+    // SAFETY: the caller's promise about the handler; the frame and all it points to live
+    // until the call, and what it started, are done.
+    let error = unsafe { handler(&mut frame) };
+    super::api::take_error(error)?;
+    super::api::wait(frame.future)
 }
 
 fn buffer(dtype: ffi::XLA_FFI_DataType, data: *mut u8, dims: &[i64]) -> ffi::XLA_FFI_Buffer {

@@ -4,6 +4,7 @@
 mod api;
 mod attributes;
 mod frame;
+mod python;
 mod types;
 
 use std::ffi::{c_char, c_void};
@@ -22,6 +23,7 @@ use crate::handle::Table;
 use crate::raw::Raw;
 use api::CallContext;
 use frame::Frame;
+pub use python::RXLA_SetPythonCallback;
 pub(crate) use types::TypeId;
 
 /// What a `PJRT_ExecuteContext*` points to: data of a framework for handlers, by type.
@@ -67,6 +69,9 @@ impl Registry {
         execution: Option<&ContextObject>,
         call: &CustomCall<'_>,
     ) -> Option<Result<Literal>> {
+        if let Some(result) = python::call(execution, call) {
+            return Some(result);
+        }
         let bundle = Registry::find(call.target)?;
         Some(Registry::run(bundle, execution, call))
     }
