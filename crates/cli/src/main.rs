@@ -3,6 +3,7 @@
 //! Exit codes: 0 for success, 1 for a negative answer (invalid, different, failed), 2 for wrong
 //! usage. Results go to standard output, everything else to standard error.
 
+mod check;
 mod convert;
 mod diff;
 mod input;
@@ -29,6 +30,8 @@ enum Command {
     Print(print::Arguments),
     /// Check modules; says nothing if all is well
     Verify(verify::Arguments),
+    /// Run programs that check their own results
+    Check(check::Arguments),
     /// Write a module in another format
     Convert(convert::Arguments),
     /// Count ops, floating point operations and bytes
@@ -60,6 +63,7 @@ fn run(arguments: Arguments) -> Result<Answer> {
     match arguments.command {
         Command::Print(arguments) => print::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
         Command::Convert(arguments) => convert::run(&arguments),
         Command::Stats(arguments) => stats::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),

@@ -17,10 +17,10 @@ pub(super) fn import_module(
     let mut cx = Importer::new(source, options);
     collect_symbols(&mut cx).map_err(|d| vec![d])?;
     let root = cx.view(source.root);
-    let Some(main) = cx.symbols.get(&b"main"[..]).copied() else {
+    let Some(main) = cx.symbols.get(options.entry.as_bytes()).copied() else {
         return Err(vec![
-            root.error("has no function `main`")
-                .hint("the function to run must be called `main` and stand directly in the module"),
+            root.error(format_args!("has no function `{}`", options.entry))
+                .hint("the function to run must stand directly in the module"),
         ]);
     };
     let order = call_order(&cx, main).map_err(|d| vec![d])?;

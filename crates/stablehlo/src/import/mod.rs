@@ -2,7 +2,7 @@
 //! Shardy and `func` operations into an [`hlo::Module`].
 //!
 //! What holds of the result:
-//! - The function `main` is the entry computation. Every other function becomes one computation
+//! - The function [`Options::entry`], `main` unless said otherwise, is the entry computation. Every other function becomes one computation
 //!   if it is called, and calls of it share that.
 //! - A computation returns a tuple if and only if its function has not exactly one result. The same
 //!   goes for instructions: an operation with one result is an instruction of that shape, one with
@@ -18,6 +18,7 @@
 mod attributes;
 mod block;
 mod build;
+mod check;
 mod chlo;
 mod collectives;
 mod communication;
@@ -62,9 +63,17 @@ pub enum ArgumentForm {
 }
 
 /// What the caller may choose about the translation.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
     pub arguments: ArgumentForm,
+    /// The name of the function to run.
+    pub entry: String,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { arguments: ArgumentForm::default(), entry: "main".to_owned() }
+    }
 }
 
 /// Translates a StableHLO module to HLO. Each diagnostic names the operation, the reason and, where

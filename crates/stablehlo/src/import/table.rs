@@ -2,8 +2,9 @@
 
 use super::importer::Lower;
 use super::{
-    chlo, collectives, communication, composite, contraction, control, custom_call, deprecated,
-    dynamic, elementwise, functions, gather_scatter, literals, random, reductions, sdy, shapes,
+    check, chlo, collectives, communication, composite, contraction, control, custom_call,
+    deprecated, dynamic, elementwise, functions, gather_scatter, literals, random, reductions, sdy,
+    shapes,
 };
 
 /// The function that lowers an operation of this name.
@@ -16,12 +17,18 @@ pub(super) fn lookup(name: &str) -> Option<Lower> {
 const TABLE: &[(&str, Lower)] = &[
     ("builtin.unrealized_conversion_cast", sdy::identity),
     ("call", functions::call),
+    ("check.expect_almost_eq", check::expect),
+    ("check.expect_almost_eq_const", check::expect),
+    ("check.expect_close", check::expect),
+    ("check.expect_eq", check::expect),
+    ("check.expect_eq_const", check::expect),
     ("chlo.acos", elementwise::unary),
     ("chlo.acosh", elementwise::unary),
     ("chlo.asin", elementwise::unary),
     ("chlo.asinh", elementwise::unary),
     ("chlo.atan", chlo::atan),
     ("chlo.atanh", elementwise::unary),
+    ("chlo.bessel_i1e", chlo::bessel_i1e),
     ("chlo.broadcast_add", chlo::broadcast_binary),
     ("chlo.broadcast_and", chlo::broadcast_binary),
     ("chlo.broadcast_atan2", chlo::broadcast_binary),
