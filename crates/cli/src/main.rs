@@ -7,8 +7,11 @@ mod check;
 mod convert;
 mod diff;
 mod input;
+mod npy;
 mod output;
 mod print;
+mod random;
+mod run;
 mod stats;
 mod verify;
 
@@ -18,7 +21,7 @@ use clap::{Parser, Subcommand};
 use rxla_base::Result;
 
 #[derive(Parser)]
-#[command(name = "rxla", version, about = "Reads, checks and transforms HLO modules")]
+#[command(name = "rxla", version, about = "Reads, checks, runs and transforms HLO modules")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -36,6 +39,8 @@ enum Command {
     Convert(convert::Arguments),
     /// Count ops, floating point operations and bytes
     Stats(stats::Arguments),
+    /// Run a module on the values of its parameters
+    Run(run::Arguments),
     /// Compare two modules, names and metadata aside
     Diff(diff::Arguments),
 }
@@ -66,6 +71,7 @@ fn run(arguments: Arguments) -> Result<Answer> {
         Command::Check(arguments) => check::run(&arguments),
         Command::Convert(arguments) => convert::run(&arguments),
         Command::Stats(arguments) => stats::run(&arguments),
+        Command::Run(arguments) => run::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
     }
 }

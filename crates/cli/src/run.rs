@@ -1,0 +1,259 @@
+//! `rxla run`.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+use rxla_base::{Error, Result, Severity, render_all};
+use rxla_hlo::{ArrayLiteral, Literal, Module, Shape, verify_with_spans};
+use rxla_interpreter::{Interpreter, Options};
+
+use crate::input::{self, Layouts};
+use crate::random::Random;
+use crate::{Answer, npy, output};
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// File with a module; `-` is standard input
+    file: String,
+    /// Values of parameters in order: `.npy` files, or `.npz` archives of several
+    #[arg(long, value_name = "FILE")]
+    input: Vec<PathBuf>,
+    /// Make up the values of parameters that no input gives
+    #[arg(long, value_name = "SEED")]
+    random_inputs: Option<u64>,
+    /// What runs the module
+    #[arg(long, value_enum, default_value_t)]
+    backend: Backend,
+    /// Run so many times and report the time of each run
+    #[arg(long, value_name = "TIMES", default_value_t = 1)]
+    repeat: usize,
+    /// Write the result here (`.npy` for one array, `.npz` for any number) instead of printing it
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Print every element, however many there are
+    #[arg(long)]
+    full: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+enum Backend {
+    /// Op by op, plainly
+    #[default]
+    Interpreter,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
+    let input = input::read(&arguments.file, Layouts::Keep)?;
+    let findings = verify_with_spans(&input.module, &input.spans);
+    if !findings.is_empty() {
+        output::message(&render_all(&findings, input.source().as_ref()));
+    }
+    if findings.iter().any(|finding| finding.severity == Severity::Error) {
+        return Err(Error::invalid_argument(format!("`{}` is not valid", input.name)));
+    }
+    let values = parameters(&input.module, arguments)?;
+    let (results, times) = match arguments.backend {
+        Backend::Interpreter => interpret(input.module, &values, arguments.repeat)?,
+    };
+    if arguments.repeat > 1 {
+        output::message(&summary(times));
+    }
+    match &arguments.output {
+        Some(path) => {
+            let arrays: Vec<ArrayLiteral> = results.iter().flat_map(leaves).collect();
+            npy::write(path, &arrays)?;
+        }
+        None => {
+            let several = results.len() > 1;
+            for (device, result) in results.iter().enumerate() {
+                let mut text = String::new();
+                if several {
+                    let _ = writeln!(text, "device {device}");
+                }
+                print(result, arguments.full, &mut text);
+                output::result(&text)?;
+            }
+        }
+    }
+    Ok(Answer::Yes)
+}
+
+/// The results of the last run, one per device, and the times of all.
+fn interpret(
+    module: Module,
+    values: &[Literal],
+    repeat: usize,
+) -> Result<(Vec<Literal>, Vec<Duration>)> {
+    let devices = usize::try_from(module.config.replica_count.max(1))
+        .ok()
+        .zip(usize::try_from(module.config.num_partitions.max(1)).ok())
+        .and_then(|(replicas, partitions)| replicas.checked_mul(partitions))
+        .filter(|&devices| devices <= MAX_DEVICES)
+        .ok_or_else(|| {
+            Error::resource_exhausted(format!("a run on more than {MAX_DEVICES} devices"))
+        })?;
+    let interpreter = Interpreter::new(Arc::new(module));
+    let options = Options::default();
+    let mut results = Vec::new();
+    let mut times = Vec::new();
+    for _ in 0..repeat.max(1) {
+        let values = values.to_vec();
+        let started = Instant::now();
+        results = if devices == 1 {
+            vec![interpreter.run(values, &options)?]
+        } else {
+            interpreter.run_spmd(vec![values; devices], &options)?
+        };
+        times.push(started.elapsed());
+    }
+    Ok((results, times))
+}
+
+/// One thread each.
+const MAX_DEVICES: usize = 1024;
+
+/// One value per parameter of the entry; every device gets the same.
+fn parameters(module: &Module, arguments: &Arguments) -> Result<Vec<Literal>> {
+    let mut stored = Vec::new();
+    for path in &arguments.input {
+        stored.extend(npy::read(path)?);
+    }
+    let mut stored = stored.into_iter();
+    let mut random = arguments.random_inputs.map(Random);
+    let shapes = module.program_shape(module.entry()).parameters;
+    let values = shapes
+        .iter()
+        .map(|(name, shape)| value(name, shape, &mut stored, &mut random))
+        .collect::<Result<_>>()?;
+    match stored.count() {
+        0 => Ok(values),
+        count => Err(Error::invalid_argument(format!(
+            "{count} more arrays are given than the module has parameters"
+        ))),
+    }
+}
+
+fn value(
+    name: &str,
+    shape: &Shape,
+    stored: &mut impl Iterator<Item = npy::Stored>,
+    random: &mut Option<Random>,
+) -> Result<Literal> {
+    match shape {
+        Shape::Array(array) => {
+            if let Some(stored) = stored.next() {
+                return Ok(stored.into_literal(array)?.into());
+            }
+            match random {
+                Some(random) => Ok(random.array(array)?.into()),
+                None => Err(Error::invalid_argument(format!(
+                    "parameter `{name}` has no value\n  hint: give it with `--input`, or use \
+                     `--random-inputs`"
+                ))),
+            }
+        }
+        Shape::Tuple(elements) => Ok(Literal::Tuple(
+            elements
+                .iter()
+                .map(|shape| value(name, shape, stored, random))
+                .collect::<Result<_>>()?,
+        )),
+        Shape::Token => Ok(Literal::Token),
+        Shape::Buffer(_) | Shape::Opaque => {
+            Err(Error::unimplemented(format!("a value for parameter `{name}`, which is `{shape}`")))
+        }
+    }
+}
+
+fn leaves(value: &Literal) -> Vec<ArrayLiteral> {
+    match value {
+        Literal::Array(array) => vec![array.clone()],
+        Literal::Tuple(elements) => elements.iter().flat_map(leaves).collect(),
+        Literal::Token => Vec::new(),
+    }
+}
+
+fn print(value: &Literal, full: bool, out: &mut String) {
+    match value {
+        Literal::Array(array) => print_array(array, full, out),
+        Literal::Tuple(elements) => {
+            elements.iter().for_each(|element| print(element, full, out));
+        }
+        Literal::Token => out.push_str("token[]\n"),
+    }
+}
+
+/// Shape and elements, in braces like HLO text; the middle of a long array is left out.
+fn print_array(array: &ArrayLiteral, full: bool, out: &mut String) {
+    const SHOWN: usize = 64;
+    let _ = write!(out, "{} ", array.shape());
+    if !full && array.len() > SHOWN {
+        for index in 0..SHOWN / 2 {
+            array.print_element(index, out);
+            out.push_str(", ");
+        }
+        out.push('…');
+        for index in array.len() - SHOWN / 2..array.len() {
+            out.push_str(", ");
+            array.print_element(index, out);
+        }
+        out.push('\n');
+        return;
+    }
+    let dims = array.dims();
+    for index in 0..array.len() {
+        let mut closed = 0;
+        let mut block = 1;
+        for &size in dims.iter().rev() {
+            block *= size as usize;
+            closed += usize::from(index % block == 0);
+        }
+        if index > 0 {
+            let ended = closed;
+            out.extend(std::iter::repeat_n('}', ended));
+            out.push_str(", ");
+        }
+        out.extend(std::iter::repeat_n('{', closed));
+        array.print_element(index, out);
+    }
+    if array.is_empty() {
+        out.push_str("{}");
+    } else {
+        out.extend(std::iter::repeat_n('}', dims.len()));
+    }
+    out.push('\n');
+}
+
+fn summary(mut times: Vec<Duration>) -> String {
+    times.sort_unstable();
+    let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
+    format!(
+        "{} runs: fastest {:.3} ms, median {:.3} ms, slowest {:.3} ms",
+        times.len(),
+        milliseconds(times[0]),
+        milliseconds(times[times.len() / 2]),
+        milliseconds(times[times.len() - 1])
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_print_in_braces() {
+        for (array, expected) in [
+            (ArrayLiteral::scalar(3i32), "s32[] 3\n"),
+            (ArrayLiteral::from_values([2], &[1i32, 2]), "s32[2] {1, 2}\n"),
+            (ArrayLiteral::from_values([2, 2], &[1i32, 2, 3, 4]), "s32[2,2] {{1, 2}, {3, 4}}\n"),
+            (ArrayLiteral::from_values::<f32>([0, 3], &[]), "f32[0,3] {}\n"),
+        ] {
+            let mut out = String::new();
+            print_array(&array, false, &mut out);
+            assert_eq!(out, expected);
+        }
+    }
+}
