@@ -158,8 +158,9 @@ fn place_in_memory(
             match mode.as_str().ok_or_else(wrong)? {
                 // What the backend likes best is for now what it takes by default.
                 "default" | "auto" => None,
-                text => Some(super::hlo_text::parse_layout(text).map_err(|error| {
-                    view.error(format_args!("attribute `mhlo.layout_mode`: {}", error.message))
+                text => Some(rxla_hlo::text::parse_layout(text).map_err(|findings| {
+                    let reason = sharding::reason(&findings);
+                    view.error(format_args!("the layout `{text}` cannot be read{reason}"))
                 })?),
             }
         }

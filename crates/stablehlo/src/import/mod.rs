@@ -34,7 +34,6 @@ mod entry;
 mod fold;
 mod functions;
 mod gather_scatter;
-mod hlo_text;
 mod importer;
 mod literals;
 mod locations;

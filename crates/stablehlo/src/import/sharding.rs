@@ -13,8 +13,14 @@ use crate::mlir::{
 
 /// A sharding in HLO's text.
 pub(super) fn parse(view: View<'_>, text: &str) -> Result<Sharding> {
-    super::hlo_text::parse_sharding(text)
-        .map_err(|error| view.error(format_args!("sharding `{text}`: {}", error.message)))
+    rxla_hlo::text::parse_sharding(text).map_err(|findings| {
+        view.error(format_args!("the sharding `{text}` cannot be read{}", reason(&findings)))
+    })
+}
+
+/// Why a piece of HLO text could not be read.
+pub(super) fn reason(findings: &[rxla_base::Diagnostic]) -> String {
+    findings.first().map_or(String::new(), |finding| format!(": {}", finding.message))
 }
 
 /// The sharding of an operation's results. On one partition none means anything.
