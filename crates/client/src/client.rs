@@ -11,6 +11,7 @@ use crate::buffer::Buffer;
 use crate::compile_options::CompileOptions;
 use crate::device::{Device, Memory, MemoryUsage};
 use crate::executable::Executable;
+use crate::format::{Format, ReadOptions, read_module};
 use crate::loaded::LoadedExecutable;
 
 /// How a client is made.
@@ -115,6 +116,12 @@ impl Client {
         options: CompileOptions,
     ) -> Result<LoadedExecutable> {
         self.load(Arc::new(self.compile_only(module, options)?))
+    }
+
+    /// Reads a program and compiles it for this client's first devices.
+    pub fn compile_bytes(&self, format: Format, program: &[u8]) -> Result<LoadedExecutable> {
+        let module = read_module(format, program, ReadOptions::default())?;
+        self.compile(module, CompileOptions::default())
     }
 
     /// Binds an executable to the devices its options name.

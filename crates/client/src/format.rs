@@ -1,7 +1,8 @@
 //! The forms in which programs come.
 
-use rxla_base::{Error, Result};
+use rxla_base::{Diagnostic, Error, Result};
 use rxla_hlo::Module;
+use rxla_stablehlo::import::{self, ArgumentForm};
 
 /// What the bytes of a program are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,13 +17,37 @@ pub enum Format {
     HloProtoWithConfig,
 }
 
-/// Reads a program.
-pub fn read_module(format: Format, bytes: &[u8]) -> Result<Module> {
+/// How a program is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ReadOptions {
+    pub arguments: ArgumentForm,
+}
+
+/// Reads a program. HLO knows itself how it takes its arguments.
+pub fn read_module(format: Format, bytes: &[u8], options: ReadOptions) -> Result<Module> {
     match format {
-        Format::StableHlo => rxla_stablehlo::to_hlo(bytes),
-        Format::HloText => Err(Error::unimplemented("reading HLO text")),
-        Format::HloProto | Format::HloProtoWithConfig => {
-            Err(Error::unimplemented("reading HLO protocol buffers"))
+        Format::StableHlo => {
+            let module = rxla_stablehlo::read(bytes)?;
+            let options = import::Options { arguments: options.arguments };
+            rxla_stablehlo::import(&module, &options).map_err(rxla_stablehlo::error_of)
+        }
+        Format::HloText => {
+            let text = std::str::from_utf8(bytes)
+                .map_err(|_| Error::invalid_argument("the text of the program is not UTF-8"))?;
+            let parsed = rxla_hlo::text::parse(text, &rxla_hlo::text::ParseOptions::default());
+            parsed.map(|parsed| parsed.module).map_err(rxla_stablehlo::error_of)
+        }
+        Format::HloProto => {
+            let proto = rxla_hlo_proto::decode(bytes).map_err(broken)?;
+            rxla_hlo_proto::from_proto(&proto).map_err(broken)
+        }
+        Format::HloProtoWithConfig => {
+            let proto = rxla_hlo_proto::decode(bytes).map_err(broken)?;
+            rxla_hlo_proto::from_proto_with_config(&proto).map_err(broken)
         }
     }
+}
+
+fn broken(finding: Diagnostic) -> Error {
+    rxla_stablehlo::error_of(vec![finding])
 }

@@ -24,7 +24,8 @@ pub use event::Event;
 pub use executable::{
     CompiledMemory, Donation, Executable, Output, Parameter, Signature, layout_of,
 };
-pub use format::{Format, read_module};
+pub use format::{Format, ReadOptions, read_module};
 pub use loaded::{ExecuteOptions, LoadedExecutable};
 pub use rxla_base::{Code, Error, Result};
 pub use rxla_hlo as hlo;
+pub use rxla_stablehlo::import::ArgumentForm;

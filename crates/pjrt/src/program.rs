@@ -55,7 +55,11 @@ impl Source {
                 )));
             }
         };
-        Ok((rxla::read_module(format, &self.code)?, options))
+        let arguments = match options.tupled_arguments {
+            true => rxla::ArgumentForm::Tupled,
+            false => rxla::ArgumentForm::Separate,
+        };
+        Ok((rxla::read_module(format, &self.code, rxla::ReadOptions { arguments })?, options))
     }
 
     /// The envelope: a magic line, then format, options and code, each with its length.

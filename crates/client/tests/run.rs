@@ -1,0 +1,99 @@
+//! Programs compiled and run through the public API.
+
+use std::sync::Arc;
+
+use rxla::hlo::Literal;
+use rxla::{Client, ClientOptions, Code, CompileOptions, Donation, ExecuteOptions, Format};
+
+const ADD: &str = "
+HloModule add, input_output_alias={ {0}: (0, {}, may-alias) }
+
+ENTRY main {
+  x = f32[2] parameter(0)
+  y = f32[2] parameter(1)
+  sum = f32[2] add(x, y)
+  ROOT result = (f32[2], f32[2]) tuple(sum, y)
+}
+";
+
+fn vector(values: [f32; 2]) -> Literal {
+    Literal::from_values([2], &values)
+}
+
+#[test]
+fn a_tuple_comes_back_as_its_leaves_and_a_donated_argument_is_gone() {
+    let client = Client::cpu().unwrap();
+    let program = client.compile_bytes(Format::HloText, ADD.as_bytes()).unwrap();
+    let signature = program.executable().signature();
+    assert_eq!(signature.parameters[0].donation, Donation::Alias(0));
+    assert_eq!(signature.parameters[1].donation, Donation::Kept);
+    let x = client.buffer(vector([1.0, 2.0])).unwrap();
+    let y = client.buffer(vector([10.0, 20.0])).unwrap();
+    let outputs = program.run(&[Arc::clone(&x), Arc::clone(&y)]).unwrap();
+    assert_eq!(outputs.len(), 2);
+    assert_eq!(outputs[0].literal().unwrap(), vector([11.0, 22.0]));
+    assert_eq!(outputs[1].literal().unwrap(), vector([10.0, 20.0]));
+    assert!(x.is_deleted() && !y.is_deleted());
+}
+
+#[test]
+fn a_donation_that_the_caller_forbids_does_not_happen() {
+    let client = Client::cpu().unwrap();
+    let program = client.compile_bytes(Format::HloText, ADD.as_bytes()).unwrap();
+    let x = client.buffer(vector([1.0, 2.0])).unwrap();
+    let options = ExecuteOptions { not_donated: vec![0], ..ExecuteOptions::default() };
+    // The same buffer twice is fine then, and an error else.
+    let arguments = vec![Arc::clone(&x), Arc::clone(&x)];
+    let outputs = program.execute(&[arguments.clone()], &options).unwrap();
+    assert_eq!(outputs[0][0].literal().unwrap(), vector([2.0, 4.0]));
+    assert_eq!(x.literal().unwrap(), vector([1.0, 2.0]));
+    let error = program.run(&arguments).unwrap_err();
+    assert_eq!(error.code, Code::InvalidArgument);
+    assert!(error.message.contains("previously donated"), "{error}");
+}
+
+#[test]
+fn wrong_arguments_are_named() {
+    let client = Client::cpu().unwrap();
+    let program = client.compile_bytes(Format::HloText, ADD.as_bytes()).unwrap();
+    let x = client.buffer(Literal::scalar(1i32)).unwrap();
+    let error = program.run(&[Arc::clone(&x), x]).unwrap_err();
+    assert!(error.message.contains("argument 0 of `add` must be"), "{error}");
+    let error = program.run(&[]).unwrap_err();
+    assert_eq!(error.message, "`add` takes 2 arguments and was given 0");
+}
+
+#[test]
+fn replicas_meet_in_a_collective() {
+    let text = "
+HloModule sum
+
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}
+
+ENTRY main {
+  x = f32[2] parameter(0)
+  ROOT sum = f32[2] all-reduce(x), replica_groups={}, to_apply=add
+}
+";
+    let options = ClientOptions { device_count: 2, ..ClientOptions::default() };
+    let client = Client::new(options).unwrap();
+    let module =
+        rxla::read_module(Format::HloText, text.as_bytes(), rxla::ReadOptions::default()).unwrap();
+    let options = CompileOptions { replicas: 2, ..CompileOptions::default() };
+    let program = client.compile(module, options).unwrap();
+    let arguments: Vec<_> = client
+        .devices()
+        .iter()
+        .zip([vector([1.0, 2.0]), vector([3.0, 4.0])])
+        .map(|(device, value)| vec![client.buffer_in(value, device.default_memory()).unwrap()])
+        .collect();
+    let outputs = program.execute(&arguments, &ExecuteOptions::default()).unwrap();
+    for (device, list) in outputs.iter().enumerate() {
+        assert_eq!(list[0].literal().unwrap(), vector([4.0, 6.0]));
+        assert_eq!(list[0].device().local_id, device);
+    }
+}
