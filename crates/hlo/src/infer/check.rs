@@ -152,6 +152,11 @@ pub(super) fn multiply(size: i64, factor: i64) -> Result<i64> {
         .ok_or_else(|| error(format!("size {size} times {factor} is more than 64 bits hold")))
 }
 
+/// `1 parameter`, `2 parameters`.
+pub(super) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 /// What a called computation takes and gives.
 pub(super) struct Callee<'m> {
     pub(super) name: &'m str,
@@ -182,8 +187,9 @@ impl Callee<'_> {
     pub(super) fn expect_parameters(&self, count: usize) -> Result<()> {
         ensure!(
             self.parameters.len() == count,
-            "`{}` has to take {count} parameters, but takes {}",
+            "`{}` has to take {}, but takes {}",
             self.name,
+            counted(count, "parameter"),
             self.parameters.len()
         );
         Ok(())

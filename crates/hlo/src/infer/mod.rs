@@ -25,7 +25,7 @@ use rxla_base::Diagnostic;
 
 use crate::op::{Arity, AsyncUpdate, Op};
 use crate::{ArrayShape, ElementType, Module, Shape};
-use check::{Result, ensure};
+use check::{Result, counted, ensure};
 
 pub(crate) use asynchronous::aliases as check_aliases;
 pub(crate) use check::agree;
@@ -76,13 +76,12 @@ fn checked(
 }
 
 fn check_arity(op: &Op, count: usize) -> Result<()> {
-    let plural = |n: usize| if n == 1 { "operand" } else { "operands" };
     match op.arity() {
         Arity::Exactly(n) => {
-            ensure!(count == n, "{n} {} needed, but {count} given", plural(n));
+            ensure!(count == n, "{} needed, but {count} given", counted(n, "operand"));
         }
         Arity::AtLeast(n) => {
-            ensure!(count >= n, "at least {n} {} needed, but {count} given", plural(n));
+            ensure!(count >= n, "at least {} needed, but {count} given", counted(n, "operand"));
         }
     }
     Ok(())
