@@ -35,6 +35,9 @@ pub fn read(bytes: &[u8]) -> Result<mlir::Module> {
         })?
     };
     vhlo::upgrade(&mut module)?;
+    for (_, operation) in module.operations.iter_mut() {
+        mlir::drop_defaults(&operation.name, &mut operation.attributes);
+    }
     Ok(module)
 }
 

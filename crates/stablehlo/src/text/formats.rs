@@ -56,6 +56,8 @@ pub(super) enum Piece {
     Types(Types),
     /// Types, or nothing if there are no operands.
     TypesIfAny(Types),
+    /// Nothing: the operands have the type of this attribute's value.
+    TypesOfAttribute(&'static str),
     /// `operands : types`, or `()` without operands.
     OperandsAndTypes,
     /// `[0:4, 0:8:2]`.
@@ -83,6 +85,12 @@ pub(super) enum Syntax {
     I64,
     /// An integer of type `i32`.
     I32,
+    /// An integer of type `ui32`.
+    U32,
+    /// An integer of type `ui64`.
+    U64,
+    /// A float of type `f64`.
+    F64,
     Bool,
     String,
     /// A string written as `@name`.
@@ -118,8 +126,8 @@ pub(super) enum Types {
     Operands,
     /// The one type that every operand and result has.
     One,
-    /// The one type that the only operand has; there are no results.
-    OneOperand,
+    /// The one type that every operand has; there are no results.
+    Common,
     /// Types of the operands, which are those of the results.
     Pairwise,
     /// The tuple type of the result, whose members are the operands' types.
@@ -137,7 +145,7 @@ pub(super) enum Types {
 use Piece::{
     Attribute, Dictionary, DotDimensions, ExponentMantissa, Operand, Operands, OperandsAndTypes,
     OperandsWithCommas, Optional, Precision, PrecisionAndAlgorithm, RegionWithArguments, Regions,
-    SliceRanges, Text, TypesIfAny, Window,
+    SliceRanges, Text, TypesIfAny, TypesOfAttribute, Window,
 };
 
 /// Renamed so that rows stay short.
@@ -388,9 +396,25 @@ static SPELLINGS: &[Spelling] = &[
     row("sdy.sharded_to_unreduced", Format::Pieces(&[SP, Attribute("axes", Syntax::Sdy("list_of_axis_ref_lists")), SP, Operand(0),
             Text(" out_sharding="), OUT_SHARDING, Dictionary, types(Types::One)])),
     row("sdy.sharding_constraint", Format::Pieces(&[SP, Operand(0), SP, Attribute("sharding", Syntax::Sdy("sharding")), Dictionary, types(Types::One)])),
-    row("sdy.sharding_group", Format::Pieces(&[SP, Operand(0), Text(" group_id="), Attribute("group_id", Syntax::I64), Dictionary, types(Types::OneOperand)])),
+    row("sdy.sharding_group", Format::Pieces(&[SP, Operand(0), Text(" group_id="), Attribute("group_id", Syntax::I64), Dictionary, types(Types::Common)])),
+
+    row("check.expect_almost_eq", Format::Pieces(&[SP, Operand(0), COMMA, Operand(1),
+        Optional(", tolerance = ", "tolerance", Syntax::F64), Dictionary, types(Types::Common)])),
+    row("check.expect_almost_eq_const", Format::Pieces(&[SP, Operand(0), COMMA, Attribute("value", Syntax::Any),
+        Optional(", tolerance = ", "tolerance", Syntax::F64), Dictionary, TypesOfAttribute("value")])),
+    row("check.expect_close", Format::Pieces(&[SP, Operand(0), COMMA, Operand(1),
+        Text(", max_ulp_difference = "), Attribute("max_ulp_difference", Syntax::U64),
+        Optional(", min_ulp_difference = ", "min_ulp_difference", Syntax::U64), types(Types::Operands)])),
+    row("check.expect_eq", Format::Pieces(&[SP, Operand(0), COMMA, Operand(1), Dictionary, types(Types::Common)])),
+    row("check.expect_eq_const", Format::Pieces(&[SP, Operand(0), COMMA, Attribute("value", Syntax::Any), Dictionary, TypesOfAttribute("value")])),
+    row("check.expect_serialized_eq", Format::Pieces(&[SP, Operand(0), Text(", probe_id = "), Attribute("probe_id", Syntax::String),
+        Optional(", iter = ", "iteration", Syntax::U32), Dictionary, types(Types::Common)])),
+    row("interpreter.print", Format::Pieces(&[SP, Operand(0), Dictionary, types(Types::Common)])),
+    row("interpreter.probe", Format::Pieces(&[SP, Operand(0), Text(", probe_id = "), Attribute("probe_id", Syntax::String),
+        Dictionary, types(Types::One)])),
 
     row("arith.constant", Format::Special(Special::Constant)),
+    row("builtin.unrealized_conversion_cast", Format::Pieces(&[SP, Operands(0), types(Types::Cast), Dictionary])),
     row("tensor.cast", Format::Pieces(&[SP, Operand(0), Dictionary, types(Types::Cast)])),
     row("shape.shape_of", ARROW),
 ];

@@ -10,7 +10,7 @@ use super::operations::Reading;
 use super::parser::Parser;
 use super::regions::Argument;
 use crate::mlir::{
-    Attribute, ByteString, DenseElements, DotDimensionNumbers, NamedAttribute, SdyAttribute, Type,
+    Attribute, ByteString, DenseElements, DotDimensionNumbers, Float, NamedAttribute, SdyAttribute, Type,
     dictionary,
 };
 
@@ -63,6 +63,7 @@ impl<'a> Parser<'a> {
                     Ok(())
                 }
             }
+            Piece::TypesOfAttribute(name) => self.types_of_attribute(reading, name),
             Piece::OperandsAndTypes => {
                 if self.eat("(") {
                     return self.expect(")");
@@ -151,8 +152,11 @@ impl<'a> Parser<'a> {
         syntax: Syntax,
     ) -> Result<()> {
         let value = match syntax {
-            Syntax::I64 => self.typed_integer(Type::I64)?,
-            Syntax::I32 => self.typed_integer(Type::I32)?,
+            Syntax::I64 => self.typed_number(Type::I64)?,
+            Syntax::I32 => self.typed_number(Type::I32)?,
+            Syntax::U32 => self.typed_number(Type::unsigned(32))?,
+            Syntax::U64 => self.typed_number(Type::unsigned(64))?,
+            Syntax::F64 => self.typed_number(Type::Float(Float::F64))?,
             Syntax::Bool => Attribute::Bool(self.boolean()?),
             Syntax::String => Attribute::String(self.string()?.into()),
             Syntax::Target | Syntax::SymbolName => Attribute::String(self.symbol_name()?),
@@ -182,7 +186,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn typed_integer(&mut self, ty: Type) -> Result<Attribute> {
+    fn typed_number(&mut self, ty: Type) -> Result<Attribute> {
         let number = self.number()?;
         self.number_attribute(number, ty)
     }
@@ -201,6 +205,16 @@ impl<'a> Parser<'a> {
                 Err(self.error(span, "expected integers of type `i64`"))
             }
         }
+    }
+
+    fn types_of_attribute(&mut self, reading: &mut Reading<'a>, name: &str) -> Result<()> {
+        let value = reading.attributes.iter().find(|a| a.name == *name).map(|a| &a.value);
+        let Some(ty) = value.and_then(elements_type) else {
+            let message = format!("`{}` needs elements of a tensor", reading.name);
+            return Err(self.error(reading.name_span, message));
+        };
+        reading.operand_types = vec![ty.clone(); reading.operands.len()];
+        Ok(())
     }
 
     /// The types that stand after the colon, and those that follow from them.
@@ -241,7 +255,7 @@ impl<'a> Parser<'a> {
             },
             _ => vec![ty.clone(); count],
         };
-        if !matches!(types, Types::OneOperand) {
+        if !matches!(types, Types::Common) {
             reading.result_types = vec![ty];
         }
         Ok(())
@@ -480,6 +494,15 @@ fn tokens(text: &'static str) -> impl Iterator<Item = &'static str> {
         rest = after;
         Some(token)
     })
+}
+
+/// The type of a dense constant.
+pub(super) fn elements_type(value: &Attribute) -> Option<&Type> {
+    match value {
+        Attribute::DenseElements(elements) => Some(elements.ty()),
+        Attribute::DenseResource(resource) => Some(&resource.ty),
+        _ => None,
+    }
 }
 
 /// The type that the parts of a tensor of complex elements have.

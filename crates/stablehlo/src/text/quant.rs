@@ -205,7 +205,8 @@ impl Parser<'_> {
     /// `i8`, `u8`, or with a narrower range `i8<-127:127>`.
     fn storage(&mut self) -> Result<Storage> {
         let word = self.peek_word();
-        let (signed, digits) = match word.strip_prefix('u') {
+        let unsigned = word.strip_prefix("ui").or_else(|| word.strip_prefix('u'));
+        let (signed, digits) = match unsigned {
             Some(digits) => (false, digits),
             None => (true, word.strip_prefix('i').unwrap_or("")),
         };

@@ -102,7 +102,13 @@ impl Parser<'_> {
             return Err(self.error(span, format!("unknown attribute `{name}` of `{dialect}`")));
         }
         let dialect = if dialect == "chlo" { EnumDialect::Chlo } else { EnumDialect::Stablehlo };
-        self.enum_value(dialect, name)
+        // `#stablehlo.name<VALUE>` is read as well.
+        let bracketed = self.eat("<");
+        let value = self.enum_value(dialect, name)?;
+        if bracketed {
+            self.expect(">")?;
+        }
+        Ok(value)
     }
 
     /// The bare name of a value of the enumeration `kind`.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use rustc_hash::FxHashMap;
 
 use super::attributes::{write_attribute, write_commas, write_string};
-use crate::mlir::{Location, LocationKind, Module};
+use crate::mlir::{Location, LocationKind, Module, OpId};
 
 /// `#loc1` and so on for every location of a module. Locations share their parts, so that
 /// expanding them each time could take far more text than there is memory.
@@ -22,13 +22,24 @@ impl LocationAliases {
     /// Of everything in the module.
     pub(super) fn of(module: &Module) -> LocationAliases {
         let mut aliases = LocationAliases::default();
-        for (_, operation) in module.operations.iter() {
-            aliases.add(&operation.location);
-        }
-        for (_, value) in module.values.iter() {
-            aliases.add(&value.location);
-        }
+        aliases.add_operation(module, module.root);
         aliases
+    }
+
+    /// The operation's, then those of what is in it, in order of the text.
+    fn add_operation(&mut self, module: &Module, op: OpId) {
+        let operation = &module.operations[op];
+        self.add(&operation.location);
+        for &region in &operation.regions {
+            for &block in &module.regions[region].blocks {
+                for &argument in &module.blocks[block].arguments {
+                    self.add(&module.values[argument].location);
+                }
+                for &op in &module.blocks[block].operations {
+                    self.add_operation(module, op);
+                }
+            }
+        }
     }
 
     /// `#loc1 = loc(…)` for each, those mentioned by others first.

@@ -3,7 +3,6 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::mlir::{BlockId, Module, OpId, RegionId, Type, ValueDef, ValueId};
-use crate::text::formats;
 
 #[derive(Default)]
 pub(super) struct Names {
@@ -97,8 +96,9 @@ impl Naming<'_> {
         }
         for &block in blocks {
             for &op in &module.blocks[block].operations {
-                let isolated = formats::spelling(&module.operations[op].name)
-                    .is_some_and(|spelling| spelling.isolated);
+                // Others that see no outer values still may not use outer names again.
+                let name = &*module.operations[op].name;
+                let isolated = matches!(name, "func.func" | "builtin.module");
                 let outer = isolated.then(|| std::mem::take(&mut self.used));
                 for &inner in &module.operations[op].regions {
                     let start = if isolated { Counters::default() } else { counters };

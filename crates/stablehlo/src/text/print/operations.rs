@@ -61,7 +61,7 @@ impl Printer<'_> {
         let name = &*self.module.operations[op].name;
         let short = name
             .split_once('.')
-            .filter(|(dialect, _)| *dialect == default_dialect || *dialect == "builtin");
+            .filter(|(dialect, _)| *dialect == default_dialect);
         match short {
             Some((_, short)) => self.text(short),
             None => self.text(name),
@@ -91,7 +91,7 @@ impl Printer<'_> {
         if !operation.regions.is_empty() {
             self.text(" (");
             self.commas(&operation.regions, |printer, &region| {
-                printer.region(region, Head::Printed, "builtin");
+                printer.region(region, Head::Printed, "");
             });
             self.text(")");
         }
@@ -152,7 +152,7 @@ impl Printer<'_> {
             let headless = index == 0 && (head == Head::Left || arguments.is_empty());
             // A lone empty block can only be told from no block by its head.
             let empty = self.module.blocks[block].operations.is_empty() && head == Head::Printed;
-            if !headless || empty && blocks.len() == 1 && default_dialect != "module" {
+            if !headless || empty && blocks.len() == 1 {
                 self.newline();
                 self.block_head(block);
             }

@@ -4,9 +4,10 @@ use super::Printer;
 use super::attributes::{write_integers, write_string, write_symbol};
 use super::dialects::{convolution_text, write_dot_algorithm, write_sdy_body, write_shardings};
 use super::operations::Head;
-use crate::mlir::{Attribute, EnumValue, OpId, SdyAttribute, Type, attribute_kind};
+use super::types::write_double;
+use crate::mlir::{Attribute, EnumValue, Float, OpId, SdyAttribute, Type, attribute_kind};
 use crate::text::formats::{self, Format, Piece, Special, Syntax, Types};
-use crate::text::pieces::real_type;
+use crate::text::pieces::{elements_type, real_type};
 
 impl Printer<'_> {
     pub(super) fn pieces(&mut self, op: OpId, pieces: &'static [Piece]) {
@@ -14,7 +15,6 @@ impl Printer<'_> {
         for &piece in pieces {
             self.piece(op, piece, &told);
         }
-        // Formats put a space before operands, of which there may be none.
     }
 
     fn piece(&mut self, op: OpId, piece: Piece, told: &[&str]) {
@@ -67,6 +67,7 @@ impl Printer<'_> {
                 self.text(" : ");
                 self.types(op, Types::Pairwise);
             }
+            Piece::TypesOfAttribute(_) => {}
             Piece::SliceRanges => self.slice_ranges(op),
             Piece::DotDimensions => self.dot_dimensions(op),
             Piece::Precision | Piece::PrecisionAndAlgorithm => self.precision_and_algorithm(op),
@@ -82,7 +83,7 @@ impl Printer<'_> {
                 if !operation.regions.is_empty() {
                     self.text(" (");
                     self.commas(&operation.regions, |printer, &region| {
-                        printer.region(region, Head::Printed, "builtin");
+                        printer.region(region, Head::Printed, "");
                     });
                     self.text(")");
                 }
@@ -97,16 +98,20 @@ impl Printer<'_> {
                     });
                 }
                 self.text(") ");
-                self.region(region, Head::Left, "builtin");
+                self.region(region, Head::Left, "");
             }
         }
     }
 
     fn attribute_piece(&mut self, value: &Attribute, syntax: Syntax) {
         match (syntax, value) {
-            (Syntax::I64 | Syntax::I32, Attribute::Integer { value, .. }) => {
+            (Syntax::I64 | Syntax::I32 | Syntax::U32, Attribute::Integer { value, .. }) => {
                 self.text(&value.to_string());
             }
+            (Syntax::U64, Attribute::Integer { value, .. }) => {
+                self.text(&(*value as u64).to_string());
+            }
+            (Syntax::F64, Attribute::Float { bits, .. }) => write_double(&mut self.out, *bits),
             (Syntax::Names(names), Attribute::Integer { value, .. }) => {
                 let name = usize::try_from(*value).ok().and_then(|index| names.get(index));
                 self.text(name.copied().unwrap_or("unknown"));
@@ -153,7 +158,7 @@ impl Printer<'_> {
             Types::Operands | Types::Pairwise => {
                 self.commas(operands, |printer, ty| printer.ty(ty))
             }
-            Types::One | Types::OneOperand => {
+            Types::One | Types::Common => {
                 if let Some(ty) = operands.next() {
                     self.ty(ty);
                 }
@@ -307,7 +312,8 @@ impl Printer<'_> {
                     && operation.attributes.iter().all(|attribute| {
                         let name = attribute.name.as_str().unwrap_or("");
                         told.contains(&name)
-                            || attribute_kind(&operation.name, name) == attribute.kind
+                            || pieces.iter().any(|piece| matches!(piece, Piece::Dictionary))
+                                && attribute_kind(&operation.name, name) == attribute.kind
                     })
             }
             Format::Special(special) => self.special_fits(op, *special),
@@ -329,6 +335,10 @@ impl Printer<'_> {
                 get(name).is_none_or(|value| spelled(value, syntax))
             }
             Piece::Types(types) | Piece::TypesIfAny(types) => self.types_fit(op, types),
+            Piece::TypesOfAttribute(name) => {
+                let ty = get(name).and_then(elements_type);
+                operation.results.is_empty() && module.operand_types(op).all(|t| Some(t) == ty)
+            }
             Piece::SliceRanges => {
                 let length = |name| get(name).and_then(Attribute::as_i64_array).map(<[_]>::len);
                 let start = length("start_indices");
@@ -380,7 +390,7 @@ impl Printer<'_> {
 
     fn types_fit(&self, op: OpId, types: Types) -> bool {
         let module = self.module;
-        let (operands, mut results) = (module.operand_types(op), module.result_types(op));
+        let (mut operands, mut results) = (module.operand_types(op), module.result_types(op));
         let (inputs, outputs) = (operands.len(), results.len());
         let is_function = |ty: &Type| ty.as_function().is_some();
         if module.operand_types(op).chain(module.result_types(op)).any(is_function) {
@@ -393,7 +403,10 @@ impl Printer<'_> {
             Types::Select => outputs == 1 && inputs == 3,
             Types::Results => inputs == 0 && outputs > 0,
             Types::Operands => outputs == 0,
-            Types::OneOperand => inputs == 1 && outputs == 0,
+            Types::Common => {
+                let first = operands.next();
+                outputs == 0 && first.is_some() && operands.all(|ty| Some(ty) == first)
+            }
             Types::One => inputs == 1 && outputs == 1 && module.operand_types(op).eq(results),
             Types::Pairwise => module.operand_types(op).eq(results),
             Types::Tuple => match results.next() {
@@ -434,6 +447,7 @@ fn told(pieces: &'static [Piece]) -> Vec<&'static str> {
             | Piece::Dictionary
             | Piece::Types(_)
             | Piece::TypesIfAny(_)
+            | Piece::TypesOfAttribute(_)
             | Piece::OperandsAndTypes
             | Piece::Regions
             | Piece::RegionWithArguments => {}
@@ -448,6 +462,9 @@ fn spelled(value: &Attribute, syntax: Syntax) -> bool {
     match syntax {
         Syntax::I64 => integer(&Type::I64),
         Syntax::I32 => integer(&Type::I32),
+        Syntax::U32 => integer(&Type::unsigned(32)),
+        Syntax::U64 => integer(&Type::unsigned(64)),
+        Syntax::F64 => matches!(value, Attribute::Float { ty: Float::F64, .. }),
         Syntax::Bool => value.as_bool().is_some(),
         Syntax::String | Syntax::Target | Syntax::SymbolName => value.as_string().is_some(),
         Syntax::I64Array => value.as_i64_array().is_some(),
@@ -496,12 +513,7 @@ impl Printer<'_> {
                 counts == (0, 1)
                     && operation.regions.is_empty()
                     && get("value").is_some_and(|value| {
-                        let ty = match value {
-                            Attribute::DenseElements(elements) => Some(elements.ty()),
-                            Attribute::DenseResource(resource) => Some(&resource.ty),
-                            _ => None,
-                        };
-                        ty == module.result_types(op).next()
+                        elements_type(value) == module.result_types(op).next()
                     })
             }
             Special::Reduce => {

@@ -167,7 +167,7 @@ impl Printer<'_> {
             self.text(") ");
         }
         self.text(" ");
-        self.region(region, Head::Left, "builtin");
+        self.region(region, Head::Left, "");
     }
 
     /// The operation that the region does nothing but apply to its arguments.
@@ -207,9 +207,9 @@ impl Printer<'_> {
         self.dictionary(op, " attributes", &[]);
         self.newline();
         self.text("cond ");
-        self.region(condition, Head::Left, "builtin");
+        self.region(condition, Head::Left, "");
         self.text(" do ");
-        self.region(body, Head::Left, "builtin");
+        self.region(body, Head::Left, "");
     }
 
     pub(super) fn scan(&mut self, op: OpId) {
@@ -235,7 +235,7 @@ impl Printer<'_> {
         );
         self.text(" ");
         if let Some(&region) = operation.regions.first() {
-            self.region(region, Head::Printed, "builtin");
+            self.region(region, Head::Printed, "");
         }
         self.text(" : ");
         self.functional_type(op);
