@@ -7,6 +7,7 @@ use rxla_base::Span;
 use super::cursor::{Number, NumberKind, Result};
 use super::float;
 use super::parser::Parser;
+use super::types::names_dialect;
 use crate::mlir::{
     Attribute, ByteString, DenseArray, DenseResource, NamedAttribute, Opaque, Signedness,
     SymbolRef, Type, dictionary,
@@ -86,19 +87,21 @@ impl<'a> Parser<'a> {
     /// Builtin attributes that no StableHLO program computes with stay as they are spelled, but
     /// for the spaces.
     fn kept_as_text(&mut self, start: usize) -> Result<Attribute> {
+        let mut text = self.text()[start..self.offset()].to_owned();
         if self.sees("[") {
-            self.balanced()?;
+            text.push_str(&self.balanced()?);
         }
         if !self.sees("<") {
             return Err(self.unexpected("`<`"));
         }
-        self.balanced()?;
-        if self.text()[start..].starts_with("sparse") {
+        text.push_str(&self.balanced()?);
+        if text.starts_with("sparse") {
             self.expect(":")?;
-            self.ty()?;
+            let ty = self.ty()?;
+            text.push_str(" : ");
+            text.push_str(&super::print::type_text(&ty));
         }
-        let words = self.text()[start..self.offset()].split_whitespace().collect::<Vec<_>>();
-        Ok(Attribute::Opaque(Arc::new(Opaque { dialect: "".into(), text: words.join(" ").into() })))
+        Ok(Attribute::Opaque(Arc::new(Opaque { dialect: "".into(), text: text.into() })))
     }
 
     /// A name that may be a bare word, a number or a string.
@@ -306,6 +309,9 @@ impl<'a> Parser<'a> {
         let span = self.span_from(start);
         if !name.contains('.') && self.peek_here() != Some(b'<') {
             return self.attribute_alias(&self.text()[start..start + 1 + name.len()], span);
+        }
+        if !names_dialect(name) {
+            return Err(self.error(span, "expected the name of an attribute after `#`"));
         }
         let (dialect, member) = name.split_once('.').unwrap_or((name, ""));
         let known = matches!(dialect, "stablehlo" | "chlo" | "sdy");

@@ -14,7 +14,7 @@ impl Parser<'_> {
     pub(super) fn dense(&mut self) -> Result<Attribute> {
         self.skip_space();
         let start = self.offset();
-        self.balanced()?;
+        self.pass_balanced(|_| {})?;
         self.expect(":")?;
         self.skip_space();
         let type_start = self.offset();

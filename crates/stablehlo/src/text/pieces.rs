@@ -10,8 +10,8 @@ use super::operations::Reading;
 use super::parser::Parser;
 use super::regions::Argument;
 use crate::mlir::{
-    Attribute, ByteString, DenseElements, DotDimensionNumbers, Float, NamedAttribute, SdyAttribute, Type,
-    dictionary,
+    Attribute, ByteString, DenseElements, DotDimensionNumbers, Float, NamedAttribute, SdyAttribute,
+    Type, dictionary,
 };
 
 impl<'a> Parser<'a> {

@@ -195,6 +195,9 @@ impl<'a> Parser<'a> {
         if !name.contains('.') && self.peek_here() != Some(b'<') {
             return self.type_alias(&self.text()[start..start + 1 + name.len()], span);
         }
+        if !names_dialect(name) {
+            return Err(self.error(span, "expected the name of a type after `!`"));
+        }
         match name {
             "stablehlo.token" => Ok(Type::Token),
             "stablehlo.future" => {
@@ -210,30 +213,45 @@ impl<'a> Parser<'a> {
     /// The rest of `dialect.name<…>` or `dialect<…>`, kept as text.
     pub(super) fn opaque(&mut self, name: &str) -> Result<Opaque> {
         let (dialect, member) = name.split_once('.').unwrap_or((name, ""));
-        let body = if self.peek_here() == Some(b'<') { self.balanced()? } else { "" };
+        let body = if self.peek_here() == Some(b'<') { self.balanced()? } else { String::new() };
         Ok(Opaque { dialect: dialect.into(), text: format!("{member}{body}").into() })
     }
 
-    /// Passes `<…>` with whatever brackets and strings are inside, and gives it with the brackets.
-    pub(super) fn balanced(&mut self) -> Result<&'a str> {
+    /// Passes `<…>` with whatever brackets and strings are inside, and gives it with the brackets, on
+    /// one line and without comments.
+    pub(super) fn balanced(&mut self) -> Result<String> {
+        let mut text = String::new();
+        self.pass_balanced(|piece| text.push_str(piece))?;
+        Ok(text)
+    }
+
+    /// Passes `<…>`, handing on its pieces.
+    pub(super) fn pass_balanced(&mut self, mut take: impl FnMut(&'a str)) -> Result<()> {
         self.skip_space();
         let start = self.offset();
         let mut open = Vec::new();
         loop {
+            let before = self.offset();
             let Some(byte) = self.peek() else {
                 return Err(self.error(Span::new(start, start + 1), "this bracket is not closed"));
             };
+            if self.offset() > before {
+                take(" ");
+            }
+            let here = self.offset();
             if byte == b'"' {
                 self.string()?;
+                take(&self.text()[here..self.offset()]);
                 continue;
             }
             if self.eat("->") {
+                take("->");
                 continue;
             }
             // Whole characters, so that slices stay valid.
-            let width = self.text()[self.offset()..].chars().next().map_or(1, char::len_utf8);
-            let here = self.offset();
+            let width = self.text()[here..].chars().next().map_or(1, char::len_utf8);
             self.move_to(here + width);
+            take(&self.text()[here..here + width]);
             let closing = match byte {
                 b'<' => b'>',
                 b'(' => b')',
@@ -245,7 +263,7 @@ impl<'a> Parser<'a> {
                         return Err(self.error(span, "this bracket closes none that is open"));
                     }
                     if open.is_empty() {
-                        return Ok(&self.text()[start..self.offset()]);
+                        return Ok(());
                     }
                     continue;
                 }
@@ -253,6 +271,15 @@ impl<'a> Parser<'a> {
             };
             open.push(closing);
         }
+    }
+}
+
+/// Whether what follows `!` or `#` starts with a dialect's name and, if it has a dot, goes on.
+pub(super) fn names_dialect(name: &str) -> bool {
+    let word = |text: &str| text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    match name.split_once('.') {
+        Some((dialect, member)) => word(dialect) && word(member),
+        None => word(name),
     }
 }
 

@@ -35,16 +35,17 @@ impl Names {
 
     /// `%0` or, for one of several results, `%0#1`.
     pub(super) fn value(&self, module: &Module, value: ValueId) -> String {
-        if let Some(name) = self.values.get(&value) {
-            return format!("%{name}");
-        }
         if let ValueDef::Result { op, index } = module.values[value].def
-            && let Some(first) = module.operations[op].results.first()
+            && let results @ [first, _, ..] = &module.operations[op].results[..]
+            && results.get(index as usize) == Some(&value)
             && let Some(name) = self.values.get(first)
         {
             return format!("%{name}#{index}");
         }
-        "%undefined".to_owned()
+        match self.values.get(&value) {
+            Some(name) => format!("%{name}"),
+            None => "%undefined".to_owned(),
+        }
     }
 
     /// The name given to an operation's results, without `%`.

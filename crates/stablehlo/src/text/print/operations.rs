@@ -59,9 +59,7 @@ impl Printer<'_> {
 
     fn pretty_name(&mut self, op: OpId, default_dialect: &str) {
         let name = &*self.module.operations[op].name;
-        let short = name
-            .split_once('.')
-            .filter(|(dialect, _)| *dialect == default_dialect);
+        let short = name.split_once('.').filter(|(dialect, _)| *dialect == default_dialect);
         match short {
             Some((_, short)) => self.text(short),
             None => self.text(name),

@@ -512,9 +512,8 @@ impl Printer<'_> {
             Special::Constant => {
                 counts == (0, 1)
                     && operation.regions.is_empty()
-                    && get("value").is_some_and(|value| {
-                        elements_type(value) == module.result_types(op).next()
-                    })
+                    && get("value")
+                        .is_some_and(|value| elements_type(value) == module.result_types(op).next())
             }
             Special::Reduce => {
                 single_block(1)
