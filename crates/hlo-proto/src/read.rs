@@ -166,7 +166,7 @@ fn is_inputs(bytes: &[u8]) -> bool {
     })
 }
 
-/// The length-delimited fields of a message, with their numbers, or `None` if it is none.
+/// The fields of a message with their numbers, or `None` if it is none. Numbers have no bytes.
 fn fields(mut bytes: &[u8]) -> Option<Vec<(u64, &[u8])>> {
     let mut out = Vec::new();
     while !bytes.is_empty() {
@@ -178,15 +178,22 @@ fn fields(mut bytes: &[u8]) -> Option<Vec<(u64, &[u8])>> {
         match tag & 7 {
             0 => {
                 varint(&mut bytes)?;
+                out.push((number, &[][..]));
             }
-            1 => bytes = bytes.get(8..)?,
+            1 => {
+                bytes = bytes.get(8..)?;
+                out.push((number, &[][..]));
+            }
             2 => {
                 let length = usize::try_from(varint(&mut bytes)?).ok()?;
                 let value = bytes.get(..length)?;
                 out.push((number, value));
                 bytes = &bytes[length..];
             }
-            5 => bytes = bytes.get(4..)?,
+            5 => {
+                bytes = bytes.get(4..)?;
+                out.push((number, &[][..]));
+            }
             _ => return None,
         }
     }
