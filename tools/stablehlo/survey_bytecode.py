@@ -1,6 +1,7 @@
 """Compares what rxla reads from MLIR bytecode with what jaxlib reads.
 
     survey_bytecode.py make DIR [--files GLOB…]    writes bytecode of many JAX programs (and of .mlir files)
+    survey_bytecode.py rewrite DIR --rewrite PROGRAM [--version V]   the same for what rxla writes
     survey_bytecode.py summary DIR                 prints the operations in each file of DIR
     survey_bytecode.py check DIR --dump PROGRAM    runs `dump_bytecode` on them and compares
 
@@ -91,12 +92,12 @@ def make(directory, patterns):
     print(f"{count} modules in files, {failed} not written")
 
 
-def read(path):
+def read(path, plain=False):
     data = open(path, "rb").read()
     ctx = context()
     ctx.allow_unregistered_dialects = True
     with ctx:
-        if ".plain." in path:
+        if plain or path.endswith(".plain.mlirbc"):
             return ir.Module.parse(data, ctx)
         return stablehlo.deserialize_portable_artifact(ctx, data)
 
@@ -122,23 +123,59 @@ def check(directory, program, limit):
             continue
         different.append(path)
         if len(different) <= limit:
-            print(os.path.basename(path))
-            if ours.startswith("error"):
-                print("  " + ours.strip())
-                continue
-            a, b = ours.splitlines(), theirs.splitlines()
-            for x, y in zip(a, b):
-                if x != y:
-                    at = len(os.path.commonprefix([x, y]))
-                    start = max(0, at - 60)
-                    print(f"  {x[:60]} …")
-                    print("  rxla:   " + x[start : at + 100])
-                    print("  jaxlib: " + y[start : at + 100])
-                    break
-            else:
-                print(f"  {len(a)} lines here, {len(b)} there")
+            show_difference(path, ours, theirs)
     print(f"{len(paths)} files, {operations} operations: {same} same, {len(different)} different, {skipped} not read by jaxlib")
     return 1 if different else 0
+
+
+def rewritten(directory, program, version, limit):
+    """Whether jaxlib finds the same in what rxla wrote as in what rxla read."""
+    paths = sorted(glob.glob(os.path.join(directory, "*.mlirbc")))
+    # Versioned programs leave out defaults, plain ones need not.
+    paths = [path for path in paths if path.endswith(".plain.mlirbc") == (version == "plain")]
+    for start in range(0, len(paths), 500):
+        subprocess.run([program, version, *paths[start : start + 500]])
+    same = missing = different = 0
+    sizes = [0, 0]
+    for path in paths:
+        out = f"{path}.{version}.out"
+        if not os.path.exists(out):
+            missing += 1
+            continue
+        theirs = mlir_dump.dump(read(path))
+        try:
+            ours = mlir_dump.dump(read(out, version == "plain"))
+        except Exception as error:
+            ours = f"jaxlib: {str(error)[:300]}"
+        sizes[0] += os.path.getsize(path)
+        sizes[1] += os.path.getsize(out)
+        os.remove(out)
+        if ours == theirs:
+            same += 1
+            continue
+        different += 1
+        if different <= limit:
+            show_difference(path, ours, theirs)
+    print(f"{len(paths)} files written at {version}: {same} same, {different} different, {missing} not written; "
+          f"{sizes[1]} bytes instead of {sizes[0]}")
+    return 1 if different else 0
+
+
+def show_difference(path, ours, theirs):
+    print(os.path.basename(path))
+    if ours.startswith(("error", "jaxlib")):
+        print("  " + ours.strip())
+        return
+    a, b = ours.splitlines(), theirs.splitlines()
+    for x, y in zip(a, b):
+        if x != y:
+            at = len(os.path.commonprefix([x, y]))
+            start = max(0, at - 60)
+            print(f"  {x[:60]} …")
+            print("  rxla:   " + x[start : at + 100])
+            print("  jaxlib: " + y[start : at + 100])
+            return
+    print(f"  {len(a)} lines here, {len(b)} there")
 
 
 def summary(directory):
@@ -163,6 +200,11 @@ def main():
     two.add_argument("directory")
     two.add_argument("--dump", required=True)
     two.add_argument("--limit", type=int, default=10)
+    three = commands.add_parser("rewrite")
+    three.add_argument("directory")
+    three.add_argument("--rewrite", required=True)
+    three.add_argument("--version", default="1.17.0")
+    three.add_argument("--limit", type=int, default=10)
     commands.add_parser("summary").add_argument("directory")
     arguments = parser.parse_args()
     if arguments.command == "summary":
@@ -171,6 +213,8 @@ def main():
     if arguments.command == "make":
         make(arguments.directory, arguments.files)
         return 0
+    if arguments.command == "rewrite":
+        return rewritten(arguments.directory, arguments.rewrite, arguments.version, arguments.limit)
     return check(arguments.directory, arguments.dump, arguments.limit)
 
 

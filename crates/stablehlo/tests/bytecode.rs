@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use rxla_stablehlo::mlir::{AttributeKind, Module, OpId, inherent_attributes};
+use rxla_stablehlo::mlir::{
+    AttributeKind, CompareLocations, Module, OpId, difference, inherent_attributes,
+};
 use rxla_stablehlo::{bytecode, vhlo};
 
 fn directory() -> PathBuf {
@@ -83,4 +85,36 @@ fn every_prefix_of_a_program_is_refused() {
         let outcome = bytecode::read(&bytes[..length], bytecode::TextParsers::default());
         assert!(outcome.is_err(), "the first {length} bytes are accepted");
     }
+}
+
+#[test]
+fn what_is_written_reads_back_the_same() {
+    let mut written = 0;
+    for line in std::fs::read_to_string(directory().join("operations.txt")).unwrap().lines() {
+        let (name, _) = line.split_once(": ").unwrap();
+        // Programs without versions may spell out defaults, which versioned ones leave out.
+        let is_plain = name.ends_with(".plain.mlirbc");
+        let module = read(name);
+        for minor in [17, 20, 0] {
+            let version = vhlo::Version::new(1, minor);
+            let outcome = if is_plain {
+                bytecode::write(&module, "test", bytecode::VERSION)
+            } else {
+                bytecode::portable_artifact(&module, version)
+            };
+            let bytes = match outcome {
+                Ok(bytes) => bytes,
+                // Newer than the version asked for.
+                Err(_) if minor == 0 => continue,
+                Err(error) => panic!("{name} at {version}: {error}"),
+            };
+            let mut again = bytecode::read(&bytes, bytecode::TextParsers::default())
+                .unwrap_or_else(|error| panic!("{name} at {version}: {error}"))
+                .module;
+            vhlo::upgrade(&mut again).unwrap();
+            assert_eq!(difference(&module, &again, CompareLocations::Yes), None, "{name}");
+            written += 1;
+        }
+    }
+    assert!(written > 100);
 }

@@ -6,6 +6,8 @@
 //! decoded when first asked for ([`entries`]). Entries of the dialects builtin, vhlo, stablehlo, chlo,
 //! sdy and quant are understood.
 //!
+//! [`portable_artifact`] and [`write`](write()) go the other way.
+//!
 //! What a VHLO attribute or type says is put at once into its StableHLO form, since they say the
 //! same: `!vhlo.bool_v1` becomes `i1`, a VHLO tensor a dense constant. What is left of VHLO after
 //! reading are operation names with versions and attributes with other names and shapes, which
@@ -24,8 +26,11 @@ mod sdy;
 mod sections;
 mod stablehlo;
 mod vhlo;
+mod write;
 
 use rxla_base::Result;
+
+pub use write::{portable_artifact, write};
 
 use crate::mlir::{Attribute, ByteString, Module, Type};
 

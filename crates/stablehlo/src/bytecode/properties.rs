@@ -40,11 +40,10 @@ impl Layout {
 
 /// Attributes that operations got lately. Programs without versions do not say what their writer knew,
 /// so properties that make no sense with one of these are read again without.
-const LATE: [(&str, &str); 4] = [
+const LATE: [(&str, &str); 3] = [
     ("chlo.top_k", "is_stable"),
     ("stablehlo.collective_broadcast", "has_dynamic_root"),
     ("stablehlo.custom_call", "result_tilings"),
-    ("stablehlo.dot_general", "algorithm"),
 ];
 
 /// Whether an attribute found in an operation's dictionary is its own.
@@ -56,6 +55,11 @@ pub(super) fn kind(operation: &str, attribute: &str) -> AttributeKind {
         },
         None => attribute_kind(operation, attribute),
     }
+}
+
+/// Whether readers of today may not know the attribute, so that it is left out where it says nothing.
+pub(super) fn is_late(operation: &str, attribute: &str) -> bool {
+    LATE.contains(&(operation, attribute))
 }
 
 /// Reads the properties of an operation that its writer knew.

@@ -12,6 +12,7 @@
 
 mod attribute;
 mod byte_string;
+mod compare;
 mod defaults;
 mod dense;
 mod enums;
@@ -24,6 +25,7 @@ mod types;
 
 pub use attribute::{Attribute, NamedAttribute, SymbolRef, dictionary};
 pub use byte_string::ByteString;
+pub use compare::{CompareLocations, difference};
 pub use defaults::drop_defaults;
 pub use dense::{DenseArray, DenseElements, DenseResource, DenseStrings};
 pub use enums::{

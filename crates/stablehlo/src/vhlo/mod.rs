@@ -1,14 +1,19 @@
 //! VHLO, the dialect in which StableHLO programs are stored so that older and newer programs read each
 //! other: every operation carries a version in its name and all its attributes.
 //!
-//! [`upgrade`] turns a module of any version since 0.9 into StableHLO.
+//! [`upgrade()`] turns a module of any version since 0.9 into StableHLO, [`lower()`] goes the other way.
 
+mod lower;
 mod ops;
+mod required;
 mod upgrade;
 
 use std::fmt;
 
+pub(crate) use lower::is_versioned_value;
+pub use lower::lower;
 pub use ops::{VersionedOp, op_at_version, versioned_op};
+pub use required::required_version;
 pub use upgrade::upgrade;
 
 /// A version of VHLO; patch numbers never matter.
@@ -26,6 +31,17 @@ impl Version {
 
     pub const fn new(major: u16, minor: u16) -> Version {
         Version { major, minor }
+    }
+
+    /// The version of MLIR bytecode that programs of this version are stored in.
+    pub fn bytecode_version(self) -> u64 {
+        match (self.major, self.minor) {
+            (0, ..10) => 0,
+            (0, 10..12) => 1,
+            (0, 12..14) => 3,
+            (0, 14) => 4,
+            _ => 6,
+        }
     }
 
     /// Reads `1.17.0`, `1.17` or `StableHLO_v1.17.0`, as producers spell it.
