@@ -2,6 +2,7 @@
 
     survey_bytecode.py make DIR [--files GLOB…]    writes bytecode of many JAX programs (and of .mlir files)
     survey_bytecode.py rewrite DIR --rewrite PROGRAM [--version V]   the same for what rxla writes
+    survey_bytecode.py texts DIR                   writes the programs as text, for the example `compare_forms`
     survey_bytecode.py summary DIR                 prints the operations in each file of DIR
     survey_bytecode.py check DIR --dump PROGRAM    runs `dump_bytecode` on them and compares
 
@@ -178,6 +179,15 @@ def show_difference(path, ours, theirs):
     print(f"  {len(a)} lines here, {len(b)} there")
 
 
+def texts(directory):
+    """Each program as jaxlib prints it, both ways, beside its bytecode."""
+    for path in sorted(glob.glob(os.path.join(directory, "*.mlirbc"))):
+        module = read(path)
+        for suffix, generic in ((".pretty.mlir", False), (".generic.mlir", True)):
+            with open(path + suffix, "w") as out:
+                out.write(module.operation.get_asm(enable_debug_info=True, print_generic_op_form=generic))
+
+
 def summary(directory):
     """What jaxlib finds in each file: how many of each operation."""
     for path in sorted(glob.glob(os.path.join(directory, "*.mlirbc"))):
@@ -205,8 +215,12 @@ def main():
     three.add_argument("--rewrite", required=True)
     three.add_argument("--version", default="1.17.0")
     three.add_argument("--limit", type=int, default=10)
+    commands.add_parser("texts").add_argument("directory")
     commands.add_parser("summary").add_argument("directory")
     arguments = parser.parse_args()
+    if arguments.command == "texts":
+        texts(arguments.directory)
+        return 0
     if arguments.command == "summary":
         summary(arguments.directory)
         return 0

@@ -35,6 +35,7 @@ pub fn read(bytes: &[u8]) -> Result<mlir::Module> {
         })?
     };
     vhlo::upgrade(&mut module)?;
+    // The reader of text has done this already.
     for (_, operation) in module.operations.iter_mut() {
         mlir::drop_defaults(&operation.name, &mut operation.attributes);
     }
