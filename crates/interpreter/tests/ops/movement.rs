@@ -1,9 +1,7 @@
 //! Ops that move elements, at their edges: rank 0, no elements, negative padding, clamped starts,
 //! every element width.
 
-mod common;
-
-use common::{elements, expect, run, try_run};
+use crate::common::{elements, expect, run, try_run};
 use rxla_hlo::Literal;
 
 fn entry(body: &str) -> String {
@@ -46,7 +44,10 @@ fn broadcasts_along_named_dimensions() {
 #[test]
 fn transposes_reshapes_and_bitcasts() {
     let start = "i = s32[6] iota(), iota_dimension=0\nx = s32[2,3] reshape(i)\n";
-    expect(&entry(&format!("{start}ROOT r = s32[3,2] transpose(x), dimensions={{1,0}}")), "0 3 1 4 2 5");
+    expect(
+        &entry(&format!("{start}ROOT r = s32[3,2] transpose(x), dimensions={{1,0}}")),
+        "0 3 1 4 2 5",
+    );
     let text = "HloModule m\nENTRY e {\n  i = s32[2,3]{0,1} iota(), iota_dimension=1\n  ROOT r = s32[6]{0} bitcast(i)\n}\n";
     expect(text, "0 0 1 1 2 2");
     expect(&entry("c = s32[] constant(7)\nROOT r = s32[1,1] reshape(c)"), "7");
@@ -57,7 +58,12 @@ fn slices_with_strides_and_reverses() {
     let start = "i = s32[10] iota(), iota_dimension=0\n";
     expect(&entry(&format!("{start}ROOT r = s32[3] slice(i), slice={{[1:9:3]}}")), "1 4 7");
     expect(&entry(&format!("{start}ROOT r = s32[0] slice(i), slice={{[4:4]}}")), "");
-    expect(&entry("i = s32[2,2] iota(), iota_dimension=1\nROOT r = s32[2,2] reverse(i), dimensions={1}"), "1 0 1 0");
+    expect(
+        &entry(
+            "i = s32[2,2] iota(), iota_dimension=1\nROOT r = s32[2,2] reverse(i), dimensions={1}",
+        ),
+        "1 0 1 0",
+    );
 }
 
 #[test]
@@ -76,7 +82,12 @@ fn pads_negatively_and_inside() {
         let text = entry(&format!("{start}ROOT r = s32[{size}] pad(c, z), padding={padding}"));
         expect(&text, expected);
     }
-    expect(&entry("c = s32[0] constant({})\nz = s32[] constant(4)\nROOT r = s32[3] pad(c, z), padding=1_2_5"), "4 4 4");
+    expect(
+        &entry(
+            "c = s32[0] constant({})\nz = s32[] constant(4)\nROOT r = s32[3] pad(c, z), padding=1_2_5",
+        ),
+        "4 4 4",
+    );
 }
 
 #[test]
@@ -154,9 +165,9 @@ fn gathers_with_batching_dimensions() {
 
 #[test]
 fn absurd_sizes_are_refused() {
-    let text = entry("ROOT r = f32[1000000000,1000000000,100] iota(), iota_dimension=0");
+    let text = entry("ROOT r = f32[1000000,1000000] iota(), iota_dimension=0");
     let error = try_run(&text, vec![]);
     let error = error.unwrap_err();
     assert_eq!(error.code, rxla_base::Code::ResourceExhausted, "{error}");
-    assert!(error.context[0].contains("%r = f32[1000000000,1000000000,100] iota"), "{error}");
+    assert!(error.context[0].contains("%r = f32[1000000,1000000] iota"), "{error}");
 }

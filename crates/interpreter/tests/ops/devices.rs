@@ -1,10 +1,8 @@
 //! Collectives over several replicas and partitions.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{elements, module};
+use crate::common::{elements, module};
 use rxla_base::Code;
 use rxla_hlo::Literal;
 use rxla_interpreter::{Options, evaluate_spmd};
@@ -29,7 +27,8 @@ fn run(header: &str, devices: usize, dims: &[i64], body: &str) -> Vec<String> {
 #[test]
 fn all_reduce_in_every_group_mode() {
     let p = "p = s32[] parameter(0)\n";
-    let reduce = |attributes: &str| format!("{p}ROOT r = s32[] all-reduce(p), {attributes}, to_apply=add");
+    let reduce =
+        |attributes: &str| format!("{p}ROOT r = s32[] all-reduce(p), {attributes}, to_apply=add");
     // Devices are (replica, partition): 0 = (0,0), 1 = (0,1), 2 = (1,0), 3 = (1,1).
     let header = "replica_count=2, num_partitions=2";
     let mode = |attributes: &str| run(header, 4, &[], &reduce(attributes));
@@ -51,15 +50,19 @@ fn gathers_scatters_and_exchanges() {
     let header = "replica_count=2";
     let body = "p = s32[2] parameter(0)\nROOT r = s32[4] all-gather(p), dimensions={0}";
     assert_eq!(run(header, 2, &[2], body), ["0 1 10 11", "0 1 10 11"]);
-    let body = "p = s32[2] parameter(0)\nROOT r = s32[1] reduce-scatter(p), dimensions={0}, to_apply=add";
+    let body =
+        "p = s32[2] parameter(0)\nROOT r = s32[1] reduce-scatter(p), dimensions={0}, to_apply=add";
     assert_eq!(run(header, 2, &[2], body), ["10", "12"]);
     let body = "p = s32[2] parameter(0)\nROOT r = s32[2] all-to-all(p), dimensions={0}";
     assert_eq!(run(header, 2, &[2], body), ["0 10", "1 11"]);
-    let body = "p = s32[] parameter(0)\nq = s32[] negate(p)\nROOT r = (s32[], s32[]) all-to-all(p, q)";
+    let body =
+        "p = s32[] parameter(0)\nq = s32[] negate(p)\nROOT r = (s32[], s32[]) all-to-all(p, q)";
     assert_eq!(run(header, 2, &[], body), ["0; 10", "0; -10"]);
-    let body = "p = s32[] parameter(0)\nROOT r = s32[] collective-broadcast(p), replica_groups={{1,0}}";
+    let body =
+        "p = s32[] parameter(0)\nROOT r = s32[] collective-broadcast(p), replica_groups={{1,0}}";
     assert_eq!(run(header, 2, &[], body), ["10", "10"]);
-    let body = "p = s32[] parameter(0)\nROOT r = s32[] collective-permute(p), source_target_pairs={{0,1}}";
+    let body =
+        "p = s32[] parameter(0)\nROOT r = s32[] collective-permute(p), source_target_pairs={{0,1}}";
     assert_eq!(run(header, 2, &[], body), ["0", "0"]);
     let body = "p = s32[] parameter(0)\nROOT r = s32[] collective-permute(p), source_target_pairs={{0,1},{1,0}}";
     assert_eq!(run(header, 2, &[], body), ["10", "0"]);
@@ -79,8 +82,14 @@ fn devices_that_wait_for_each_other_are_named() {
     let arguments = vec![vec![Literal::scalar(1i32)]; 2];
     let error = evaluate_spmd(&module(text), arguments, &Options::default()).unwrap_err();
     assert_eq!(error.code, Code::Aborted);
-    assert!(error.message.contains("replica 0 partition 0 in `%first = s32[] all-reduce`"), "{error}");
-    assert!(error.message.contains("replica 1 partition 0 in `%second = s32[] all-reduce`"), "{error}");
+    assert!(
+        error.message.contains("replica 0 partition 0 in `%first = s32[] all-reduce`"),
+        "{error}"
+    );
+    assert!(
+        error.message.contains("replica 1 partition 0 in `%second = s32[] all-reduce`"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -1,11 +1,9 @@
 //! Control flow, errors and limits.
 
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use common::{expect, module, run, try_run};
+use crate::common::{expect, module, run, try_run};
 use rxla_base::Code;
 use rxla_hlo::Literal;
 use rxla_interpreter::{Options, evaluate};
@@ -27,7 +25,14 @@ fn loops_that_do_not_end_are_stopped() {
 #[test]
 fn conditionals_choose_by_number_and_by_predicate() {
     let text = |index: &str| {
-        format!("HloModule m\na {{\n  p = s32[] parameter(0)\n  ROOT n = s32[] negate(p)\n}}\nb {{\n  ROOT p = s32[] parameter(0)\n}}\nENTRY e {{\n  i = {index}\n  x = s32[] constant(5)\n  y = s32[] constant(6)\n  ROOT r = s32[] conditional(i, x, y), {}\n}}\n", if index.starts_with("pred") { "true_computation=a, false_computation=b" } else { "branch_computations={a, b}" })
+        format!(
+            "HloModule m\na {{\n  p = s32[] parameter(0)\n  ROOT n = s32[] negate(p)\n}}\nb {{\n  ROOT p = s32[] parameter(0)\n}}\nENTRY e {{\n  i = {index}\n  x = s32[] constant(5)\n  y = s32[] constant(6)\n  ROOT r = s32[] conditional(i, x, y), {}\n}}\n",
+            if index.starts_with("pred") {
+                "true_computation=a, false_computation=b"
+            } else {
+                "branch_computations={a, b}"
+            }
+        )
     };
     expect(&text("s32[] constant(0)"), "-5");
     expect(&text("s32[] constant(1)"), "6");
@@ -41,12 +46,19 @@ fn conditionals_choose_by_number_and_by_predicate() {
 fn calls_nest_deeply_without_ending_the_stack() {
     let mut text = "HloModule m\nf0 {\n  ROOT p = s32[] parameter(0)\n}\n".to_owned();
     for i in 1..=2000 {
-        text += &format!("f{i} {{\n  p = s32[] parameter(0)\n  ROOT r = s32[] call(p), to_apply=f{}\n}}\n", i - 1);
+        text += &format!(
+            "f{i} {{\n  p = s32[] parameter(0)\n  ROOT r = s32[] call(p), to_apply=f{}\n}}\n",
+            i - 1
+        );
     }
-    let deep = format!("{text}ENTRY e {{\n  p = s32[] parameter(0)\n  ROOT r = s32[] call(p), to_apply=f2000\n}}\n");
+    let deep = format!(
+        "{text}ENTRY e {{\n  p = s32[] parameter(0)\n  ROOT r = s32[] call(p), to_apply=f2000\n}}\n"
+    );
     let error = try_run(&deep, vec![Literal::scalar(3i32)]).unwrap_err();
     assert_eq!(error.code, Code::ResourceExhausted, "{error}");
-    let fine = format!("{text}ENTRY e {{\n  p = s32[] parameter(0)\n  ROOT r = s32[] call(p), to_apply=f150\n}}\n");
+    let fine = format!(
+        "{text}ENTRY e {{\n  p = s32[] parameter(0)\n  ROOT r = s32[] call(p), to_apply=f150\n}}\n"
+    );
     assert_eq!(run(&fine, vec![Literal::scalar(3i32)]), Literal::scalar(3i32));
 }
 

@@ -6,7 +6,7 @@ use rxla_hlo::{ArrayLiteral, Literal, Module};
 use rxla_interpreter::{Options, evaluate};
 
 /// The module that the text says; it must be valid.
-pub fn module(text: &str) -> Module {
+pub(crate) fn module(text: &str) -> Module {
     let parsed = parse(text, &ParseOptions::default());
     let module = parsed.unwrap_or_else(|errors| panic!("{errors:#?}\n{text}")).module;
     let findings = rxla_hlo::verify(&module);
@@ -14,17 +14,16 @@ pub fn module(text: &str) -> Module {
     module
 }
 
-pub fn try_run(text: &str, arguments: Vec<Literal>) -> Result<Literal> {
+pub(crate) fn try_run(text: &str, arguments: Vec<Literal>) -> Result<Literal> {
     evaluate(&module(text), arguments, &Options::default())
 }
 
-pub fn run(text: &str, arguments: Vec<Literal>) -> Literal {
+pub(crate) fn run(text: &str, arguments: Vec<Literal>) -> Literal {
     try_run(text, arguments).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 /// The elements of an array result as text, as HLO writes them.
-#[allow(dead_code, reason = "not every test file looks at elements")]
-pub fn elements(value: &Literal) -> String {
+pub(crate) fn elements(value: &Literal) -> String {
     fn print(array: &ArrayLiteral) -> String {
         let mut out = String::new();
         for index in 0..array.len() {
@@ -45,7 +44,6 @@ pub fn elements(value: &Literal) -> String {
 }
 
 /// Runs an entry of constants and compares the elements of its result.
-#[allow(dead_code, reason = "not every test file runs constants")]
-pub fn expect(text: &str, expected: &str) {
+pub(crate) fn expect(text: &str, expected: &str) {
     assert_eq!(elements(&run(text, vec![])), expected, "{text}");
 }

@@ -1,0 +1,8 @@
+//! Every op, run from HLO text over element types and edge shapes.
+
+mod common;
+mod control;
+mod devices;
+mod movement;
+mod numbers;
+mod reducers;
