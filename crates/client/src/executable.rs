@@ -67,6 +67,10 @@ impl Executable {
             (config.replica_count, config.num_partitions) = (replicas, partitions);
         }
         verify(&module)?;
+        if partitions > 1 && options.spmd_partitioning {
+            rxla_spmd::partition(Arc::make_mut(&mut module))?;
+            verify(&module)?;
+        }
         let signature = Signature::of(&module, &options)?;
         let mut refusal = None;
         for backend in backends {

@@ -28,7 +28,8 @@ pub fn read_module(format: Format, bytes: &[u8], options: ReadOptions) -> Result
     match format {
         Format::StableHlo => {
             let module = rxla_stablehlo::read(bytes)?;
-            let options = import::Options { arguments: options.arguments, ..import::Options::default() };
+            let options =
+                import::Options { arguments: options.arguments, ..import::Options::default() };
             rxla_stablehlo::import(&module, &options).map_err(rxla_stablehlo::error_of)
         }
         Format::HloText => {

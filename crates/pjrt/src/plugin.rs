@@ -7,7 +7,7 @@ use crate::named_value::{NamedValues, Value};
 
 /// The version of StableHLO that frameworks shall send: they downgrade to it what they have. It is
 /// the one our reader was tested with; a newer framework still sends what it reads.
-const STABLEHLO_VERSION: [i64; 3] = [1, 13, 7];
+const STABLEHLO_VERSION: [i64; 3] = [1, 17, 0];
 /// The oldest version that is read.
 const STABLEHLO_MINIMUM_VERSION: [i64; 3] = [1, 0, 0];
 

@@ -1,0 +1,212 @@
+//! The two moves between a whole array and a device's part of it.
+
+use rxla_base::{Error, Result};
+use rxla_hlo::op::{
+    AllGather, Concatenate, DynamicSlice, Pad, PaddingDimension, PartitionId, ReplicaGroups,
+};
+use rxla_hlo::{ElementType, InstructionId, Literal, Module, Op, Shape};
+
+use crate::error;
+use crate::tiles::{Tiles, ceil_of};
+
+/// The devices that run the program.
+#[derive(Clone, Copy)]
+pub(crate) struct Devices {
+    pub(crate) replicas: usize,
+    pub(crate) partitions: usize,
+}
+
+/// How often a dimension of the whole is cut to get the part, and how many of the sharding's tiles
+/// lie in one piece: several where only some of its axes are cut here.
+fn pieces(whole: i64, part: i64, tiles: i64) -> (i64, i64) {
+    let pieces = if part <= 0 { 1 } else { ceil_of(whole, part).max(1) };
+    // A part as large as the whole is one piece; else an uneven cut has as many as it has tiles.
+    if pieces > 1 && tiles % pieces != 0 { (tiles, 1) } else { (pieces, tiles / pieces) }
+}
+
+/// A device's part, of sizes `part`, of a value that every device has whole.
+pub(crate) fn cut(
+    module: &mut Module,
+    whole: InstructionId,
+    tiles: &Tiles,
+    part: &[i64],
+    devices: Devices,
+) -> Result<InstructionId> {
+    let computation = module[whole].parent();
+    let Some(array) = module[whole].shape.as_array().cloned() else {
+        return Err(Error::internal("a part is cut of what is no array"));
+    };
+    let cuts: Vec<(i64, i64)> = array
+        .dims
+        .iter()
+        .zip(part)
+        .zip(&tiles.counts)
+        .map(|((&whole, &part), &tiles)| pieces(whole, part, tiles))
+        .collect();
+    // The last pieces may reach beyond the end.
+    let missing: Vec<i64> = array
+        .dims
+        .iter()
+        .zip(part)
+        .zip(&cuts)
+        .map(|((&dim, &part), &(pieces, _))| (part * pieces - dim).max(0))
+        .collect();
+    let mut padded = whole;
+    if missing.iter().any(|&missing| missing > 0) {
+        let zero = Literal::zeros(&Shape::scalar(array.element_type))?;
+        let zero = module.add_constant(computation, zero);
+        let padding = missing
+            .iter()
+            .map(|&high| PaddingDimension { low: 0, high, interior: 0 })
+            .collect::<Vec<_>>();
+        let pad = Op::Pad(Pad { padding: padding.into() });
+        padded = module.add(computation, pad, &[whole, zero]).map_err(error)?;
+    }
+    let id = module.add(computation, Op::PartitionId(PartitionId {}), &[]).map_err(error)?;
+    let mut operands = vec![padded];
+    for (dimension, &(_, tiles_per_piece)) in cuts.iter().enumerate() {
+        let starts: Vec<i32> = tiles
+            .places
+            .iter()
+            .map(|place| (place[dimension] / tiles_per_piece.max(1) * part[dimension]) as i32)
+            .collect();
+        let partitions = devices.partitions as i64;
+        let table = module.add_constant(computation, Literal::from_values([partitions], &starts));
+        let pick = DynamicSlice { dynamic_slice_sizes: [1][..].into() };
+        let start = module.add(computation, Op::DynamicSlice(pick), &[table, id]).map_err(error)?;
+        operands.push(reshape(module, start, ElementType::S32, &[])?);
+    }
+    let slice = DynamicSlice { dynamic_slice_sizes: part.into() };
+    module.add(computation, Op::DynamicSlice(slice), &operands).map_err(error)
+}
+
+/// The whole of what every device has a part of.
+pub(crate) fn gather(
+    module: &mut Module,
+    part: InstructionId,
+    tiles: &Tiles,
+    whole: &[i64],
+    devices: Devices,
+) -> Result<InstructionId> {
+    let computation = module[part].parent();
+    let Some(array) = module[part].shape.as_array().cloned() else {
+        return Err(Error::internal("parts are gathered of what is no array"));
+    };
+    let cuts: Vec<(i64, i64)> = whole
+        .iter()
+        .zip(&array.dims)
+        .zip(&tiles.counts)
+        .map(|((&whole, &part), &tiles)| pieces(whole, part, tiles))
+        .collect();
+    if cuts.iter().all(|&(pieces, _)| pieces == 1) {
+        return Ok(part);
+    }
+    // One after the other the parts of all devices, in a new first dimension.
+    let mut stacked = vec![1];
+    stacked.extend_from_slice(&array.dims);
+    let row = reshape(module, part, array.element_type, &stacked)?;
+    stacked[0] = devices.partitions as i64;
+    let groups = (0..devices.replicas)
+        .map(|replica| {
+            let first = replica * devices.partitions;
+            (first..first + devices.partitions).map(|device| device as i64).collect()
+        })
+        .collect();
+    let channel = next_channel(module);
+    let all_gather = AllGather {
+        channel_id: Some(channel),
+        replica_groups: ReplicaGroups::Explicit(groups),
+        constrain_layout: false,
+        dimensions: [0][..].into(),
+        use_global_device_ids: true,
+    };
+    let all = module
+        .add_with_shape(
+            computation,
+            Op::AllGather(all_gather),
+            Shape::array(array.element_type, stacked.iter().copied()),
+            &[row],
+        )
+        .map_err(error)?;
+    let built = assemble(module, all, tiles, &cuts, &array.dims, &mut Vec::new())?;
+    // What the last pieces have beyond the end is cut off.
+    let built_dims = module[built].shape.as_array().map(|a| a.dims.to_vec()).unwrap_or_default();
+    if built_dims == whole {
+        return Ok(built);
+    }
+    let zeros = vec![0; whole.len()];
+    module.add_slice(computation, built, &zeros, whole).map_err(error)
+}
+
+/// Joins the pieces whose first places are `place`, dimension by dimension.
+fn assemble(
+    module: &mut Module,
+    all: InstructionId,
+    tiles: &Tiles,
+    cuts: &[(i64, i64)],
+    part: &[i64],
+    place: &mut Vec<i64>,
+) -> Result<InstructionId> {
+    let computation = module[all].parent();
+    let dimension = place.len();
+    if dimension == cuts.len() {
+        // Devices with the same piece have the same values: the first one's serves.
+        let has = |tile: &[i64]| {
+            tile.iter()
+                .zip(cuts)
+                .zip(&place[..])
+                .all(|((&at, &(_, per_piece)), &place)| at / per_piece.max(1) == place)
+        };
+        let device = tiles.places.iter().position(|tile| has(tile)).ok_or_else(|| {
+            Error::invalid_argument("a sharding leaves a part of its array to no device")
+        })?;
+        let mut start = vec![0; part.len() + 1];
+        start[0] = device as i64;
+        let mut limit = vec![device as i64 + 1];
+        limit.extend_from_slice(part);
+        let row = module.add_slice(computation, all, &start, &limit).map_err(error)?;
+        let element_type =
+            module[all].shape.as_array().map_or(ElementType::F32, |array| array.element_type);
+        return reshape(module, row, element_type, part);
+    }
+    let mut pieces = Vec::new();
+    for piece in 0..cuts[dimension].0 {
+        place.push(piece);
+        pieces.push(assemble(module, all, tiles, cuts, part, place)?);
+        place.pop();
+    }
+    if let [only] = pieces[..] {
+        return Ok(only);
+    }
+    let concatenate = Concatenate { dimensions: [dimension as i64][..].into() };
+    module.add(computation, Op::Concatenate(concatenate), &pieces).map_err(error)
+}
+
+fn reshape(
+    module: &mut Module,
+    value: InstructionId,
+    element_type: ElementType,
+    dims: &[i64],
+) -> Result<InstructionId> {
+    let computation = module[value].parent();
+    let shape = Shape::array(element_type, dims.iter().copied());
+    let op = Op::Reshape(rxla_hlo::op::Reshape::default());
+    module.add_with_shape(computation, op, shape, &[value]).map_err(error)
+}
+
+/// A channel that no collective of the module uses.
+fn next_channel(module: &Module) -> i64 {
+    let channel = |op: &Op| match op {
+        Op::AllGather(op) => op.channel_id,
+        Op::AllReduce(op) => op.channel_id,
+        Op::AllToAll(op) => op.channel_id,
+        Op::ReduceScatter(op) => op.channel_id,
+        Op::CollectivePermute(op) => op.channel_id,
+        Op::CollectiveBroadcast(op) => op.channel_id,
+        Op::Send(op) => op.channel_id,
+        Op::Recv(op) => op.channel_id,
+        _ => None,
+    };
+    let used = module.instruction_ids().filter_map(|id| channel(&module[id].op)).max();
+    used.unwrap_or(0).saturating_add(1)
+}
