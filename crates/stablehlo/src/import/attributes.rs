@@ -24,12 +24,14 @@ pub(super) struct View<'a> {
     pub(super) name: &'a str,
     /// The attributes of the operation in disguise.
     disguised: Option<&'a Attribute>,
+    /// Whether quantised operands and results are seen as the floats they express.
+    pub(super) expressed: bool,
 }
 
 impl<'a> View<'a> {
     pub(super) fn new(source: &'a Module, id: OpId) -> View<'a> {
         let op = &source.operations[id];
-        View { source, id, op, name: &op.name, disguised: None }
+        View { source, id, op, name: &op.name, disguised: None, expressed: false }
     }
 
     /// The operation seen as another one, whose attributes stand in a dictionary.
@@ -234,7 +236,8 @@ impl<'a> View<'a> {
 
     /// The HLO shape of a type that occurs in this operation.
     pub(super) fn shape_of(&self, ty: &Type) -> Result<Shape> {
-        types::shape(ty).map_err(|reason| self.error(reason))
+        let shape = if self.expressed { types::expressed_shape(ty) } else { types::shape(ty) };
+        shape.map_err(|reason| self.error(reason))
     }
 
     /// The HLO shape of the declared type of a result.

@@ -7,6 +7,7 @@ use rxla_hlo::{ComputationId, FrontendAttributes, Info, InstructionId, Op, Shape
 use super::attributes::View;
 use super::importer::{Importer, MAX_REGION_DEPTH, Result};
 use super::locations;
+use super::quantized;
 use super::sharding;
 use super::table;
 use crate::mlir::{Attribute, BlockId, Module, OpId, ValueDef, ValueId};
@@ -17,7 +18,8 @@ const MAX_REPEATED_CHAIN: usize = 16;
 impl<'a> Importer<'a> {
     /// Lowers one operation into the computation at hand.
     pub(super) fn lower_operation(&mut self, op: OpId) -> Result {
-        let view = self.view(op);
+        let mut view = self.view(op);
+        view.expressed = quantized::computes_expressed(self.source, view.op);
         let Some(lower) = table::lookup(&view.op.name) else {
             return Err(view
                 .unimplemented("no translation of this operation to HLO is known")
@@ -90,6 +92,7 @@ impl<'a> Importer<'a> {
         let info = std::mem::take(&mut self.info);
         let name = format!("region_{}", self.module.computations().len());
         let computation = self.begin_computation(&name);
+        self.scalar_depth += 1;
         let result = (|| {
             for (number, &argument) in view.source.blocks[block].arguments.iter().enumerate() {
                 let shape = view.shape_of(&view.source.values[argument].ty)?;
@@ -102,6 +105,7 @@ impl<'a> Importer<'a> {
             self.module.set_root(root);
             Ok(())
         })();
+        self.scalar_depth -= 1;
         self.end_computation();
         self.info = info;
         result.map(|()| computation)

@@ -2,11 +2,11 @@
 
 use rustc_hash::FxHashMap;
 use rxla_base::Diagnostic;
-use rxla_hlo::{self as hlo, ComputationId, Op, Shape};
+use rxla_hlo::{self as hlo, ArrayShape, ComputationId, Op, Shape};
 
 use super::attributes::View;
 use super::importer::{Importer, Result, one_or_tuple_shape};
-use super::{ArgumentForm, Options, composite, entry, module_attributes};
+use super::{ArgumentForm, Options, composite, entry, module_attributes, types};
 use crate::mlir::{self, Attribute, FunctionType, OpId};
 
 /// Translates a whole module.
@@ -27,6 +27,9 @@ pub(super) fn import_module(
     module_attributes::read(&mut cx, root).map_err(|d| vec![d])?;
     let mut diagnostics = Vec::new();
     for function in order {
+        if function != main && is_shape_polymorphic(cx.view(function)) {
+            continue;
+        }
         // A function whose callee failed would only repeat that it is missing.
         if !diagnostics.is_empty() && calls_any_missing(&cx, function) {
             continue;
@@ -159,6 +162,7 @@ fn lower_function(cx: &mut Importer<'_>, function: OpId, is_entry: bool) -> Resu
     let computation = cx.begin_computation(&sanitized(name));
     let result = (|| {
         let shapes = ty.inputs.iter().map(|ty| view.shape_of(ty)).collect::<Result<Vec<_>>>()?;
+        let shapes = if is_entry { refined_arguments(view, shapes, cx.options)? } else { shapes };
         cx.info = hlo::Info::default();
         if is_entry && cx.options.arguments == ArgumentForm::Tupled {
             let parameter = cx.add_named("arg_tuple", Op::parameter(0), Shape::tuple(shapes), &[]);
@@ -206,6 +210,40 @@ fn lower_function(cx: &mut Importer<'_>, function: OpId, is_entry: bool) -> Resu
         cx.functions.remove(&function);
     }
     result
+}
+
+/// The entry's argument shapes, refined by what the caller says of them.
+fn refined_arguments(
+    view: View<'_>,
+    declared: Vec<Shape>,
+    options: &Options,
+) -> Result<Vec<Shape>> {
+    let Some(given) = &options.argument_shapes else { return Ok(declared) };
+    if given.len() != declared.len() {
+        return Err(view.error(format_args!(
+            "has {} arguments, but shapes of {} are given",
+            declared.len(),
+            given.len()
+        )));
+    }
+    let fits = |declared: &Shape, given: &Shape| match (declared, given) {
+        (Shape::Array(declared), Shape::Array(given)) => {
+            declared.element_type == given.element_type
+                && declared.rank() == given.rank()
+                && declared.dims.iter().zip(&given.dims).all(|(&declared, &given)| {
+                    declared == ArrayShape::UNBOUNDED || declared == given
+                })
+        }
+        (declared, given) => declared.compatible(given),
+    };
+    for (index, (declared, given)) in declared.iter().zip(given).enumerate() {
+        if !fits(declared, given) {
+            return Err(view.error(format_args!(
+                "argument {index} is `{declared}`, which `{given}` does not fit"
+            )));
+        }
+    }
+    Ok(given.clone())
 }
 
 /// The computation of a function named in an attribute.
@@ -263,9 +301,33 @@ pub(super) fn add_call<'a>(
     Ok(cx.add(call(computation), shape, &operands))
 }
 
+/// Whether a function has arguments or results of unknown size, or takes sizes as arguments. Its
+/// shapes depend on the call, so each call gets a copy of its body.
+fn is_shape_polymorphic(view: View<'_>) -> bool {
+    let Ok(ty) = function_type(view) else { return false };
+    let open = |ty| types::shape(ty).is_ok_and(|shape| types::is_unbounded(&shape));
+    let sizes = view.get("arg_attrs").and_then(Attribute::as_array).is_some_and(|list| {
+        list.iter().any(|attributes| attributes.entry("jax.global_constant").is_some())
+    });
+    sizes || ty.inputs.iter().chain(&ty.results).any(open)
+}
+
+/// The body of a function in place of a call of it.
+fn inline_call<'a>(cx: &mut Importer<'a>, view: View<'a>, callee: View<'a>) -> Result {
+    let operands = cx.operands(view)?;
+    let results = cx.inline_block(callee, callee.block(0)?, &operands)?;
+    cx.finish_all(view, &results)
+}
+
 /// `func.call`.
 pub(super) fn call<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Result {
     let symbol = view.symbol("callee")?;
+    if let Some(&function) = cx.symbols.get(symbol) {
+        let callee = cx.view(function);
+        if is_shape_polymorphic(callee) {
+            return inline_call(cx, view, callee);
+        }
+    }
     let call =
         add_call(cx, view, symbol, |to_apply| hlo::op::Call { to_apply, is_composite: false })?;
     cx.finish_tuple(view, call)

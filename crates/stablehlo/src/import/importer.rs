@@ -10,6 +10,7 @@ use rxla_hlo::{self as hlo, ComputationId, InstructionId, Literal, Op, Shape};
 use super::Options;
 use super::attributes::View;
 use super::locations::FrameTable;
+use super::{quantized, types};
 use crate::mlir::{self, OpId, ValueDef, ValueId};
 
 pub(super) type Result<T = (), E = Diagnostic> = std::result::Result<T, E>;
@@ -38,6 +39,8 @@ pub(super) struct Importer<'a> {
     pub(super) manual_axes: Vec<mlir::ByteString>,
     /// Regions being lowered into the computation round them.
     pub(super) inline_depth: usize,
+    /// Regions round the place at hand that compute with single elements.
+    pub(super) scalar_depth: usize,
 }
 
 /// A computation under construction and the values known in it.
@@ -61,6 +64,7 @@ impl<'a> Importer<'a> {
             misfit: None,
             manual_axes: Vec::new(),
             inline_depth: 0,
+            scalar_depth: 0,
         }
     }
 
@@ -108,7 +112,18 @@ impl<'a> Importer<'a> {
 
     /// The instruction that computes a value in this computation. A constant from outside the
     /// region, or what is computed from constants alone, is computed again here.
+    /// Where quantised values are seen as floats, it is the float.
     pub(super) fn value(&mut self, user: View<'a>, value: ValueId) -> Result<InstructionId> {
+        let stored = self.stored_value(user, value)?;
+        match types::quantization(&self.source.values[value].ty) {
+            Some(quantization) if user.expressed => {
+                quantized::dequantize(self, user, stored, quantization)
+            }
+            _ => Ok(stored),
+        }
+    }
+
+    fn stored_value(&mut self, user: View<'a>, value: ValueId) -> Result<InstructionId> {
         if let Some(&instruction) = self.scope().values.get(&value) {
             return Ok(instruction);
         }
@@ -184,20 +199,18 @@ impl<'a> Importer<'a> {
     pub(super) fn finish(&mut self, view: View<'a>, instruction: InstructionId) -> Result {
         view.expect_results(1)?;
         self.mark_sharding(view, instruction)?;
-        self.bind(view.op.results[0], instruction);
-        Ok(())
+        self.bind_result(view, view.op.results[0], instruction)
     }
 
     /// The instruction computes all results: itself if there is one, otherwise as a tuple.
     pub(super) fn finish_tuple(&mut self, view: View<'a>, instruction: InstructionId) -> Result {
         self.mark_sharding(view, instruction)?;
         if let &[result] = &view.op.results[..] {
-            self.bind(result, instruction);
-            return Ok(());
+            return self.bind_result(view, result, instruction);
         }
         for (index, &result) in view.op.results.iter().enumerate() {
             let part = self.get_tuple_element(instruction, index);
-            self.bind(result, part);
+            self.bind_result(view, result, part)?;
         }
         Ok(())
     }
@@ -206,8 +219,24 @@ impl<'a> Importer<'a> {
     pub(super) fn finish_all(&mut self, view: View<'a>, parts: &[InstructionId]) -> Result {
         view.expect_results(parts.len())?;
         for (&result, &part) in view.op.results.iter().zip(parts) {
-            self.bind(result, part);
+            self.bind_result(view, result, part)?;
         }
+        Ok(())
+    }
+
+    /// Binds a result; where quantised values are seen as floats, it is quantised first.
+    fn bind_result(
+        &mut self,
+        view: View<'a>,
+        result: ValueId,
+        mut instruction: InstructionId,
+    ) -> Result {
+        if view.expressed
+            && let Some(quantization) = types::quantization(&self.source.values[result].ty)
+        {
+            instruction = quantized::quantize(self, view, instruction, quantization)?;
+        }
+        self.bind(result, instruction);
         Ok(())
     }
 
@@ -271,7 +300,7 @@ impl<'a> Importer<'a> {
     ) -> Result<Shape> {
         let declared = view.result_shape(index)?;
         let Shape::Array(array) = &declared else { return Ok(declared) };
-        if !super::types::is_unbounded(&declared) {
+        if !types::is_unbounded(&declared) {
             return Ok(declared);
         }
         let Some(dims) = known(array) else {

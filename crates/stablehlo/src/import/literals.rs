@@ -86,3 +86,30 @@ fn literal_from_storage(view: View<'_>, bytes: &[u8], shape: &ArrayShape) -> Res
     let literal = ArrayLiteral::from_bytes(shape, storage);
     Ok(Literal::Array(literal.map_err(|error| view.error(error.message))?))
 }
+
+/// Dense elements as an array of these sizes, converted to another element type.
+pub(super) fn converted(
+    view: View<'_>,
+    elements: &DenseElements,
+    dims: &[i64],
+    to: rxla_hlo::ElementType,
+) -> Result<ArrayLiteral> {
+    let ty = elements.ty().element().ok_or_else(|| view.error("has a constant without type"))?;
+    let from = super::types::element_type(ty).map_err(|reason| view.error(reason))?;
+    let whole = ArrayShape::new(from, dims.iter().copied());
+    let stored = if elements.is_splat() { ArrayShape::scalar(from) } else { whole.clone() };
+    let Literal::Array(literal) = literal_from_storage(view, elements.bytes(), &stored)? else {
+        return Err(view.error("has a constant that is no array"));
+    };
+    let literal = match whole.element_count() {
+        Some(count) if elements.is_splat() && count <= 1 << 24 => {
+            let bytes = literal.bytes().repeat(count);
+            let Literal::Array(literal) = literal_from_storage(view, &bytes, &whole)? else {
+                return Err(view.error("has a constant that is no array"));
+            };
+            literal
+        }
+        _ => literal,
+    };
+    literal.convert(to).map_err(|error| view.error(error.message))
+}

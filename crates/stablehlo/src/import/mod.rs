@@ -38,6 +38,7 @@ mod importer;
 mod literals;
 mod locations;
 mod module_attributes;
+mod quantized;
 mod random;
 mod reductions;
 mod sdy;
@@ -67,11 +68,17 @@ pub struct Options {
     pub arguments: ArgumentForm,
     /// The name of the function to run.
     pub entry: String,
+    /// Shapes of the arguments, where the program leaves sizes open; `None` as declared.
+    pub argument_shapes: Option<Vec<hlo::Shape>>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { arguments: ArgumentForm::default(), entry: "main".to_owned() }
+        Options {
+            arguments: ArgumentForm::default(),
+            entry: "main".to_owned(),
+            argument_shapes: None,
+        }
     }
 }
 

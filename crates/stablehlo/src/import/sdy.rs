@@ -66,7 +66,8 @@ pub(super) fn nothing<'a>(_: &mut Importer<'a>, view: View<'a>) -> Result {
 /// `sdy.sharding_constraint` and `sdy.reshard`.
 pub(super) fn constraint<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Result {
     let [operand] = cx.exactly(view)?;
-    if !cx.is_partitioned() {
+    // What combines single elements is not spread over devices, whatever it says.
+    if !cx.is_partitioned() || cx.scalar_depth > 0 {
         return cx.finish_all(view, &[operand]);
     }
     let manual = cx.manual_axes.clone();

@@ -3,8 +3,8 @@
 use super::importer::Lower;
 use super::{
     check, chlo, collectives, communication, composite, contraction, control, custom_call,
-    deprecated, dynamic, elementwise, functions, gather_scatter, literals, random, reductions, sdy,
-    shapes,
+    deprecated, dynamic, elementwise, functions, gather_scatter, literals, quantized, random,
+    reductions, sdy, shapes,
 };
 
 /// The function that lowers an operation of this name.
@@ -190,6 +190,8 @@ const TABLE: &[(&str, Lower)] = &[
     ("stablehlo.triangular_solve", contraction::triangular_solve),
     ("stablehlo.tuple", control::tuple),
     ("stablehlo.unary_einsum", deprecated::unary_einsum),
+    ("stablehlo.uniform_dequantize", quantized::convert),
+    ("stablehlo.uniform_quantize", quantized::convert),
     ("stablehlo.while", control::while_loop),
     ("stablehlo.xor", elementwise::binary),
 ];

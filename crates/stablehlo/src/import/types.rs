@@ -82,7 +82,7 @@ fn integer(width: u32, signedness: Signedness) -> Option<ElementType> {
 }
 
 /// The element type of quantised values: the signedness is said beside the storage type.
-fn storage(ty: &Type, signed: bool) -> Result<ElementType, String> {
+pub(super) fn storage(ty: &Type, signed: bool) -> Result<ElementType, String> {
     let Type::Integer { width, .. } = ty else {
         return Err("quantised values are stored as integers".to_owned());
     };
@@ -165,6 +165,18 @@ fn sized(sizes: &[i64], element: &Type) -> Result<ArrayShape, String> {
         .ok_or("a tensor has more elements than can be counted")?;
     debug_assert!(static_part >= 1);
     Ok(shape)
+}
+
+/// As [`shape`], but a quantised tensor has the floats that it expresses.
+pub(super) fn expressed_shape(ty: &Type) -> Result<Shape, String> {
+    let shape = shape(ty)?;
+    match (shape, quantization(ty)) {
+        (Shape::Array(array), Some(quantized)) => {
+            let expressed = element_type(super::quantized::expressed_type(quantized)?)?;
+            Ok(array.with_element_type(expressed).into())
+        }
+        (shape, _) => Ok(shape),
+    }
 }
 
 /// Whether a dimension somewhere in the shape may have any size.
