@@ -187,27 +187,19 @@ pub(super) fn spell(float: Float, bits: u64) -> String {
 
 /// Six significant digits, written with six decimals and an exponent of at least two digits.
 fn short_form(value: f64) -> String {
-    let text = format!("{value:.5e}");
-    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let (sign, exponent) = match exponent.strip_prefix('-') {
-        Some(exponent) => ('-', exponent),
-        None => ('+', exponent),
-    };
-    format!("{digits}0e{sign}{exponent:0>2}")
+    let sign = if value.is_sign_negative() { "-" } else { "" };
+    let (digits, leading) = significant_digits(value, 6);
+    let exponent_sign = if leading < 0 { '-' } else { '+' };
+    let (first, rest) = digits.split_at(1);
+    format!("{sign}{first}.{rest:0<6}e{exponent_sign}{:02}", leading.abs())
 }
 
 /// As many digits as needed up to `precision`, with an exponent only for small and large values;
 /// `None` where that has no decimal point.
 fn long_form(value: f64, precision: usize) -> Option<String> {
     const PADDING: i32 = 3;
-    let text = format!("{:.*e}", precision.max(1) - 1, value.abs());
-    let (mantissa, exponent) = text.split_once('e')?;
-    let leading: i32 = exponent.parse().ok()?;
-    let digits: String = mantissa.chars().filter(|&c| c != '.').collect();
-    let digits = match digits.trim_end_matches('0') {
-        "" => "0",
-        digits => digits,
-    };
+    let sign = if value.is_sign_negative() { "-" } else { "" };
+    let (digits, leading) = significant_digits(value, precision);
     let count = digits.len() as i32;
     let last = leading - (count - 1);
     let scientific = if last >= 0 {
@@ -215,7 +207,6 @@ fn long_form(value: f64, precision: usize) -> Option<String> {
     } else {
         leading < 0 && -leading > PADDING
     };
-    let sign = if value.is_sign_negative() { "-" } else { "" };
     if scientific {
         let rest = if count == 1 { "0" } else { &digits[1..] };
         let exponent_sign = if leading >= 0 { '+' } else { '-' };
@@ -232,6 +223,61 @@ fn long_form(value: f64, precision: usize) -> Option<String> {
     } else {
         format!("{sign}0.{}{digits}", "0".repeat(-whole as usize))
     })
+}
+
+/// At most `precision` decimal digits of a finite value, without zeros at the end, and the power of
+/// ten of the first. The rounding is LLVM's, which MLIR prints with: digits far behind are cut
+/// off first, what then is too much is rounded half up.
+fn significant_digits(value: f64, precision: usize) -> (String, i32) {
+    let value = value.abs();
+    if value == 0.0 {
+        return ("0".to_owned(), 0);
+    }
+    // The value is an odd number times a power of two. As an integer without fraction, it is that
+    // times a power of two or five.
+    let raw = value.to_bits();
+    let fraction = raw & ((1 << 52) - 1);
+    let (significand, exponent) = match (raw >> 52) as i32 {
+        0 => (fraction, -1074),
+        biased => (fraction | 1 << 52, biased - 1075),
+    };
+    let exponent = exponent + significand.trailing_zeros() as i32;
+    let significand = significand >> significand.trailing_zeros();
+    let own_bits = 64 - significand.leading_zeros();
+    let bits = if exponent >= 0 {
+        own_bits + exponent as u32
+    } else {
+        let log = (significand as f64).log2() + f64::from(-exponent) * 5f64.log2();
+        log.floor() as u32 + 1
+    };
+    let decimals = usize::try_from(-exponent).unwrap_or(0);
+    let all = format!("{value:.decimals$}");
+    let digits: String = all.chars().filter(char::is_ascii_digit).collect();
+    let mut digits = digits.trim_start_matches('0').as_bytes().to_vec();
+    let mut leading = digits.len() as i32 - 1 - decimals as i32;
+    let required = (precision as u32 * 196).div_ceil(59);
+    let removable = (bits.saturating_sub(required) * 59 / 196) as usize;
+    digits.truncate(digits.len().saturating_sub(removable).max(1));
+    if digits.len() > precision {
+        let up = digits[precision] >= b'5';
+        digits.truncate(precision);
+        if up {
+            while digits.last() == Some(&b'9') {
+                digits.pop();
+            }
+            match digits.last_mut() {
+                Some(digit) => *digit += 1,
+                None => {
+                    digits.push(b'1');
+                    leading += 1;
+                }
+            }
+        }
+    }
+    while digits.len() > 1 && digits.last() == Some(&b'0') {
+        digits.pop();
+    }
+    (String::from_utf8(digits).unwrap_or_default(), leading)
 }
 
 #[cfg(test)]
@@ -271,6 +317,9 @@ mod tests {
         assert_eq!(f32s(1234567.0), "0x4996B438");
         assert_eq!(f32s(f32::INFINITY), "0x7F800000");
         assert_eq!(f32s(1.17549435e-38), "1.17549435E-38");
+        assert_eq!(f32s(0.95), "0.949999988");
+        assert_eq!(f32s(-0.0), "-0.000000e+00");
+        assert_eq!(spell(Float::BF16, 0x4071), "3.765630e+00");
         assert_eq!(spell(Float::F64, 0.1f64.to_bits()), "1.000000e-01");
         assert_eq!(spell(Float::F64, (0.1f64 + 0.2).to_bits()), "0.30000000000000004");
     }
