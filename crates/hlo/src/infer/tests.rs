@@ -11,40 +11,39 @@ fn shape(element_type: ElementType, dims: &[i64]) -> Shape {
     Shape::array(element_type, dims.iter().copied())
 }
 
-fn given(op: impl Into<Op>, operands: &[Shape], declared: Option<&Shape>) -> String {
-    let operands: Vec<&Shape> = operands.iter().collect();
-    match infer(&Module::new("m"), &op.into(), &operands, declared) {
+fn given(op: impl Into<Op>, operands: &[&Shape], declared: Option<&Shape>) -> String {
+    match infer(&Module::new("m"), &op.into(), operands, declared) {
         Ok(shape) => shape.to_string(),
         Err(diagnostic) => diagnostic.message,
     }
 }
 
-fn inferred(op: impl Into<Op>, operands: &[Shape]) -> String {
+fn inferred(op: impl Into<Op>, operands: &[&Shape]) -> String {
     given(op, operands, None)
 }
 
 #[test]
 fn elementwise() {
     let f = shape(F32, &[2, 3]);
-    assert_eq!(inferred(Op::unary(UnaryKind::Exp), &[f.clone()]), "f32[2,3]");
-    assert_eq!(inferred(Op::unary(UnaryKind::Abs), &[shape(C64, &[2])]), "f32[2]");
-    assert_eq!(inferred(Op::unary(UnaryKind::IsFinite), &[f.clone()]), "pred[2,3]");
+    assert_eq!(inferred(Op::unary(UnaryKind::Exp), &[&f]), "f32[2,3]");
+    assert_eq!(inferred(Op::unary(UnaryKind::Abs), &[&shape(C64, &[2])]), "f32[2]");
+    assert_eq!(inferred(Op::unary(UnaryKind::IsFinite), &[&f]), "pred[2,3]");
     assert_eq!(
-        inferred(Op::unary(UnaryKind::Not), &[f.clone()]),
+        inferred(Op::unary(UnaryKind::Not), &[&f]),
         "not: operands have to be `pred` or integers, but are `f32`"
     );
     let add = Op::binary(BinaryKind::Add);
-    assert_eq!(inferred(add.clone(), &[f.clone(), f.clone()]), "f32[2,3]");
+    assert_eq!(inferred(add.clone(), &[&f, &f]), "f32[2,3]");
     assert_eq!(
-        inferred(add.clone(), &[f.clone(), shape(F32, &[3])]),
+        inferred(add.clone(), &[&f, &shape(F32, &[3])]),
         "add: operands differ in size: `f32[2,3]` and `f32[3]`"
     );
-    assert_eq!(inferred(add.clone(), &[f.clone()]), "add: 2 operands needed, but 1 given");
+    assert_eq!(inferred(add.clone(), &[&f]), "add: 2 operands needed, but 1 given");
     assert_eq!(
-        given(add, &[f.clone(), f.clone()], Some(&shape(F32, &[3, 2]))),
+        given(add, &[&f, &f], Some(&shape(F32, &[3, 2]))),
         "declared `f32[3,2]`, but `add` gives `f32[2,3]`"
     );
-    assert_eq!(inferred(Op::binary(BinaryKind::Complex), &[f.clone(), f.clone()]), "c64[2,3]");
+    assert_eq!(inferred(Op::binary(BinaryKind::Complex), &[&f, &f]), "c64[2,3]");
 }
 
 #[test]
@@ -54,14 +53,11 @@ fn dynamic_sizes_go_through() {
     let bounded = Shape::Array(bounded);
     let fixed = shape(F32, &[4, 3]);
     let add = Op::binary(BinaryKind::Add);
-    assert_eq!(inferred(add, &[bounded.clone(), fixed]), "f32[<=4,3]");
-    assert_eq!(
-        inferred(Transpose { dimensions: smallvec![1, 0] }, &[bounded.clone()]),
-        "f32[3,<=4]"
-    );
+    assert_eq!(inferred(add, &[&bounded, &fixed]), "f32[<=4,3]");
+    assert_eq!(inferred(Transpose { dimensions: smallvec![1, 0] }, &[&bounded]), "f32[3,<=4]");
     let first = SliceDimension { start: 0, limit: 1, stride: 1 };
     let all = SliceDimension { start: 0, limit: 3, stride: 2 };
-    assert_eq!(inferred(Slice { slice: vec![first, all] }, &[bounded]), "f32[1,2]");
+    assert_eq!(inferred(Slice { slice: vec![first, all] }, &[&bounded]), "f32[1,2]");
 }
 
 #[test]
@@ -69,11 +65,11 @@ fn sizes_beyond_64_bits_are_refused() {
     let huge = shape(S8, &[i64::MAX]);
     let interior = PaddingDimension { low: 0, high: 0, interior: 2 };
     assert_eq!(
-        inferred(Pad { padding: vec![interior] }, &[huge.clone(), shape(S8, &[])]),
+        inferred(Pad { padding: vec![interior] }, &[&huge, &shape(S8, &[])]),
         "pad: (C4) padding of dimension 0 overflows"
     );
     assert_eq!(
-        inferred(Concatenate { dimensions: smallvec![0] }, &[huge.clone(), huge]),
+        inferred(Concatenate { dimensions: smallvec![0] }, &[&huge, &huge]),
         "concatenate: (C6) the size overflows"
     );
     let wide = shape(F32, &[1 << 40, 1 << 40]);
@@ -91,19 +87,19 @@ fn sizes_beyond_64_bits_are_refused() {
 fn dimension_numbers_are_checked() {
     let f = shape(F32, &[2, 3]);
     assert_eq!(
-        inferred(Transpose { dimensions: smallvec![0, 2] }, &[f.clone()]),
+        inferred(Transpose { dimensions: smallvec![0, 2] }, &[&f]),
         "transpose: (C2) `dimensions` names dimension 2, but there are 2 dimensions"
     );
     assert_eq!(
-        inferred(Transpose { dimensions: smallvec![1, 1] }, &[f.clone()]),
+        inferred(Transpose { dimensions: smallvec![1, 1] }, &[&f]),
         "transpose: (C2) `dimensions` names dimension 1 twice"
     );
     assert_eq!(
-        inferred(Reverse { dimensions: smallvec![-1] }, &[f.clone()]),
+        inferred(Reverse { dimensions: smallvec![-1] }, &[&f]),
         "reverse: (C3) `dimensions` names dimension -1, but there are 2 dimensions"
     );
     assert_eq!(
-        inferred(GetTupleElement { index: 2 }, &[Shape::tuple([f.clone(), f])]),
+        inferred(GetTupleElement { index: 2 }, &[&Shape::tuple([f.clone(), f])]),
         "get-tuple-element: (C1) index 2 is not in a tuple of 2"
     );
 }
@@ -119,11 +115,11 @@ fn dots() {
     };
     let (lhs, rhs) = (shape(Bf16, &[7, 2, 3]), shape(Bf16, &[7, 3, 5]));
     let dot = Op::Dot(Box::new(dot));
-    assert_eq!(inferred(dot.clone(), &[lhs.clone(), rhs.clone()]), "bf16[7,2,5]");
+    assert_eq!(inferred(dot.clone(), &[&lhs, &rhs]), "bf16[7,2,5]");
     let wider = shape(F32, &[7, 2, 5]);
-    assert_eq!(given(dot.clone(), &[lhs.clone(), rhs], Some(&wider)), "f32[7,2,5]");
+    assert_eq!(given(dot.clone(), &[&lhs, &rhs], Some(&wider)), "f32[7,2,5]");
     assert_eq!(
-        inferred(dot, &[lhs, shape(Bf16, &[7, 4, 5])]),
+        inferred(dot, &[&lhs, &shape(Bf16, &[7, 4, 5])]),
         "dot: (C10) contracting dimension 2 of `bf16[7,2,3]` is 3, but 1 of `bf16[7,4,5]` is 4"
     );
 }
@@ -151,17 +147,17 @@ fn windows() {
     };
     let (lhs, rhs) = (shape(F32, &[8, 10, 4]), shape(F32, &[3, 4, 6]));
     let conv = |op: &Convolution| Op::Convolution(Box::new(op.clone()));
-    assert_eq!(inferred(conv(&op), &[lhs.clone(), rhs.clone()]), "f32[8,5,6]");
+    assert_eq!(inferred(conv(&op), &[&lhs, &rhs]), "f32[8,5,6]");
     let mut wrong = op.clone();
     wrong.feature_group_count = GroupCount(3);
     assert_eq!(
-        inferred(conv(&wrong), &[lhs.clone(), rhs.clone()]),
+        inferred(conv(&wrong), &[&lhs, &rhs]),
         "convolution: (C11) 4 features are no multiple of 3"
     );
     let mut wrong = op;
     wrong.window.dimensions[0].padding_low = i64::MAX;
     assert_eq!(
-        inferred(conv(&wrong), &[lhs, rhs]),
+        inferred(conv(&wrong), &[&lhs, &rhs]),
         "convolution: the window in dimension 0 overflows"
     );
 }
@@ -178,17 +174,17 @@ fn gathers() {
     };
     let (operand, indices) = (shape(F32, &[9, 4, 5]), shape(S32, &[6, 2]));
     let op = |gather: &Gather| Op::Gather(Box::new(gather.clone()));
-    assert_eq!(inferred(op(&gather), &[operand.clone(), indices.clone()]), "f32[6,4,2]");
+    assert_eq!(inferred(op(&gather), &[&operand, &indices]), "f32[6,4,2]");
     let mut wrong = gather.clone();
     wrong.slice_sizes[0] = 2;
     assert_eq!(
-        inferred(op(&wrong), &[operand.clone(), indices.clone()]),
+        inferred(op(&wrong), &[&operand, &indices]),
         "gather: (C9, C12) dimension 0 is left out of the result, but its slice size is 2"
     );
     let mut wrong = gather;
     wrong.index_vector_dim = -1;
     assert_eq!(
-        inferred(op(&wrong), &[operand, indices]),
+        inferred(op(&wrong), &[&operand, &indices]),
         "gather: (C2) `index_vector_dim` is -1, but indices are `s32[6,2]`"
     );
 }
