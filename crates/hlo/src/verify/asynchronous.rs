@@ -57,6 +57,14 @@ pub(super) fn check(module: &Module, findings: &mut Findings) {
             users(module, id, instruction, chain.after, findings);
         }
         match &instruction.op {
+            Op::AsyncStart(start) => {
+                let group = instruction.info().is_some_and(|info| {
+                    info.frontend_attributes.contains_key("_collectives_group")
+                });
+                if !group {
+                    single_op(module, id, start.calls, findings);
+                }
+            }
             Op::SendDone(done) => {
                 if let Some(Op::Send(send)) = operand.map(|operand| &operand.op) {
                     let pair = [
@@ -77,6 +85,49 @@ pub(super) fn check(module: &Module, findings: &mut Findings) {
             }
             _other => {}
         }
+    }
+}
+
+/// What runs in the background is one op of the computation's parameters; several transfers, or
+/// ops that only take tuples apart, run together too.
+fn single_op(
+    module: &Module,
+    id: InstructionId,
+    computation: crate::ComputationId,
+    findings: &mut Findings,
+) {
+    let Some(computation) = module.get_computation(computation) else { return };
+    let root = computation.try_root();
+    let mut only_transfers = true;
+    let mut only_parts = true;
+    let mut others = 0;
+    for &instruction_id in computation.instructions() {
+        let Some(instruction) = module.get_instruction(instruction_id) else { continue };
+        match &instruction.op {
+            Op::Parameter(_) => {}
+            Op::Send(_) | Op::Recv(_) | Op::SendDone(_) | Op::RecvDone(_) | Op::Tuple(_) => {
+                only_parts &= Some(instruction_id) == root;
+                others += 1;
+            }
+            Op::GetTupleElement(_) => {
+                only_transfers = false;
+                others += 1;
+            }
+            _other => {
+                only_transfers = false;
+                only_parts &= Some(instruction_id) == root;
+                others += 1;
+            }
+        }
+    }
+    if others > 1 && !only_transfers && !only_parts {
+        findings.instruction(
+            id,
+            format!(
+                "`{}` runs in the background and may have one op beside parameters, but has {others}",
+                computation.name()
+            ),
+        );
     }
 }
 

@@ -7,10 +7,12 @@
 
 mod asynchronous;
 mod boundary;
+mod buffers;
 mod communication;
 mod fusion;
 mod layouts;
 mod place;
+mod rules;
 mod shapes;
 mod sharding;
 mod structure;
@@ -66,9 +68,11 @@ pub fn find(module: &Module) -> Vec<(Place, Diagnostic)> {
     structure::check(module, &mut findings);
     shapes::check(module, &mut findings);
     fusion::check(module, &mut findings);
+    rules::check(module, &mut findings);
     asynchronous::check(module, &mut findings);
     communication::check(module, &mut findings);
     boundary::check(module, &mut findings);
+    buffers::check(module, &mut findings);
     layouts::check(module, &mut findings);
     sharding::check(module, &mut findings);
     findings.0
