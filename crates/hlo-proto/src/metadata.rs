@@ -59,25 +59,27 @@ pub fn from_proto(proto: &OpMetadata) -> Metadata {
 /// Everything of `info` but the sharding and the control predecessors, which need more than this.
 pub(crate) fn info_to_proto(info: &Info, proto: &mut HloInstructionProto) {
     if info.metadata != Metadata::default() {
-        proto.metadata = Some(to_proto(&info.metadata));
+        proto.metadata = Some(Box::new(to_proto(&info.metadata)));
     }
     if !info.frontend_attributes.is_empty() {
         proto.frontend_attributes =
             Some(FrontendAttributes { map: info.frontend_attributes.clone() });
     }
     proto.backend_config = info.backend_config.clone().into();
-    proto.statistics_viz = info.statistics.as_ref().map(|statistics| StatisticsViz {
-        stat_index_to_visualize: statistics.visualizing_index,
-        statistics: statistics
-            .values
-            .iter()
-            .map(|(name, bits)| Statistic {
-                stat_name: name.clone(),
-                stat_val: f64::from_bits(*bits),
-            })
-            .collect(),
+    proto.statistics_viz = info.statistics.as_ref().map(|statistics| {
+        Box::new(StatisticsViz {
+            stat_index_to_visualize: statistics.visualizing_index,
+            statistics: statistics
+                .values
+                .iter()
+                .map(|(name, bits)| Statistic {
+                    stat_name: name.clone(),
+                    stat_val: f64::from_bits(*bits),
+                })
+                .collect(),
+        })
     });
-    proto.original_value = info.original_value.as_ref().map(original_to_proto);
+    proto.original_value = info.original_value.as_ref().map(original_to_proto).map(Box::new);
     if !info.parameter_replication.is_empty() {
         proto.parameter_replication = Some(ParameterReplication {
             replicated_at_leaf_buffers: info.parameter_replication.clone(),

@@ -247,8 +247,8 @@ fn read_info(
     payloads: &[Vec<u8>],
     info: &mut rxla_hlo::Info,
 ) -> Result<(), Diagnostic> {
-    info.metadata = proto.metadata.as_ref().map(metadata::from_proto).unwrap_or_default();
-    info.sharding = proto.sharding.as_ref().map(sharding::from_proto).transpose()?;
+    info.metadata = proto.metadata.as_deref().map(metadata::from_proto).unwrap_or_default();
+    info.sharding = proto.sharding.as_deref().map(sharding::from_proto).transpose()?;
     if let Some(attributes) = &proto.frontend_attributes {
         info.frontend_attributes.clone_from(&attributes.map);
     }
@@ -267,8 +267,8 @@ fn read_info(
         }
     }
     info.backend_config = String::from_utf8_lossy(backend_config).into_owned();
-    info.statistics = proto.statistics_viz.as_ref().and_then(metadata::statistics_from_proto);
-    info.original_value = proto.original_value.as_ref().map(metadata::original_from_proto);
+    info.statistics = proto.statistics_viz.as_deref().and_then(metadata::statistics_from_proto);
+    info.original_value = proto.original_value.as_deref().map(metadata::original_from_proto);
     if let Some(replication) = &proto.parameter_replication {
         info.parameter_replication.clone_from(&replication.replicated_at_leaf_buffers);
     }

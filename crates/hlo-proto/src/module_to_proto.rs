@@ -199,7 +199,7 @@ fn instruction_to_proto(
     })?;
     if let Some(info) = instruction.info() {
         metadata::info_to_proto(info, &mut proto);
-        proto.sharding = info.sharding.as_ref().map(sharding::to_proto);
+        proto.sharding = info.sharding.as_ref().map(sharding::to_proto).map(Box::new);
     }
     Ok(proto)
 }

@@ -130,12 +130,12 @@ pub(crate) fn read(
         Op::Concatenate(op) => op.dimensions = dims(&p.dimensions),
         Op::Conditional(op) => op.branch_computations = called.to_vec(),
         Op::Constant(op) => {
-            let literal = p.literal.as_ref().ok_or_else(|| missing("literal"))?;
+            let literal = p.literal.as_deref().ok_or_else(|| missing("literal"))?;
             op.literal = Arc::new(literal::from_proto(literal)?);
         }
         Op::Convolution(op) => {
             op.window = window(p.window.as_ref().ok_or_else(|| missing("window"))?);
-            let numbers = p.convolution_dimension_numbers.as_ref();
+            let numbers = p.convolution_dimension_numbers.as_deref();
             op.dim_labels =
                 convolution(numbers.ok_or_else(|| missing("convolution_dimension_numbers"))?);
             op.feature_group_count = GroupCount(p.feature_group_count.max(1));
@@ -143,7 +143,7 @@ pub(crate) fn read(
             op.convolution_kind =
                 optional(p.conv_kind, "conv_kind", ConvolutionKind::from_proto_number)?;
             (op.operand_precision, op.algorithm) = precision(p)?;
-            op.sparsity_config = p.sparsity_config.as_ref().and_then(sparsity);
+            op.sparsity_config = p.sparsity_config.as_deref().and_then(sparsity);
         }
         Op::CopyStart(op) => {
             op.cross_program_prefetch_index = p
@@ -153,7 +153,7 @@ pub(crate) fn read(
         }
         Op::CustomCall(op) => {
             op.window = p.window.as_ref().map(window);
-            op.dim_labels = p.convolution_dimension_numbers.as_ref().map(convolution);
+            op.dim_labels = p.convolution_dimension_numbers.as_deref().map(convolution);
             op.feature_group_count = GroupCount(p.feature_group_count.max(1));
             op.batch_group_count = GroupCount(p.batch_group_count.max(1));
             op.custom_call_target.clone_from(&p.custom_call_target);
@@ -166,7 +166,7 @@ pub(crate) fn read(
             op.output_to_operand_aliasing = aliases(p);
             op.padding_type =
                 optional(p.padding_type, "padding_type", PaddingType::from_proto_number)?;
-            op.literal = p.literal.as_ref().map(literal::from_proto).transpose()?.map(Arc::new);
+            op.literal = p.literal.as_deref().map(literal::from_proto).transpose()?.map(Arc::new);
             op.operand_precision = precision(p)?.0;
             op.schedule = optional(
                 p.custom_call_schedule,
@@ -179,7 +179,7 @@ pub(crate) fn read(
         }
         Op::Domain(op) => {
             // The proto's entry is where the operand comes from, which text calls the exit.
-            let side = |side: &Option<proto::OpSharding>| match side {
+            let side = |side: &Option<Box<proto::OpSharding>>| match side {
                 Some(side) => sharding::from_proto(side),
                 None => Ok(rxla_hlo::Sharding::Tuple(Vec::new())),
             };
@@ -190,7 +190,7 @@ pub(crate) fn read(
             });
         }
         Op::Dot(op) => {
-            let numbers = p.dot_dimension_numbers.as_ref();
+            let numbers = p.dot_dimension_numbers.as_deref();
             let numbers = numbers.ok_or_else(|| missing("dot_dimension_numbers"))?;
             op.lhs_contracting_dims = dims(&numbers.lhs_contracting_dimensions);
             op.rhs_contracting_dims = dims(&numbers.rhs_contracting_dimensions);
@@ -199,7 +199,7 @@ pub(crate) fn read(
             (op.operand_precision, op.algorithm) = precision(p)?;
         }
         Op::ScaledDot(op) => {
-            let numbers = p.dot_dimension_numbers.as_ref();
+            let numbers = p.dot_dimension_numbers.as_deref();
             let numbers = numbers.ok_or_else(|| missing("dot_dimension_numbers"))?;
             op.lhs_contracting_dims = dims(&numbers.lhs_contracting_dimensions);
             op.rhs_contracting_dims = dims(&numbers.rhs_contracting_dimensions);
@@ -208,7 +208,7 @@ pub(crate) fn read(
             (op.operand_precision, op.algorithm) = precision(p)?;
         }
         Op::RaggedDot(op) => {
-            let ragged = p.ragged_dot_dimension_numbers.as_ref();
+            let ragged = p.ragged_dot_dimension_numbers.as_deref();
             let ragged = ragged.ok_or_else(|| missing("ragged_dot_dimension_numbers"))?;
             let numbers = ragged.dot_dimension_numbers.as_ref();
             let numbers = numbers.ok_or_else(|| missing("dot_dimension_numbers"))?;
@@ -234,7 +234,7 @@ pub(crate) fn read(
             op.calls = one("calls")?;
         }
         Op::Gather(op) => {
-            let numbers = p.gather_dimension_numbers.as_ref();
+            let numbers = p.gather_dimension_numbers.as_deref();
             let numbers = numbers.ok_or_else(|| missing("gather_dimension_numbers"))?;
             op.offset_dims = dims(&numbers.offset_dims);
             op.collapsed_slice_dims = dims(&numbers.collapsed_slice_dims);
@@ -257,7 +257,7 @@ pub(crate) fn read(
             op.to_apply = one("to_apply")?;
         }
         Op::Outfeed(op) => {
-            op.outfeed_shape = p.outfeed_shape.as_ref().map(shape::from_proto).transpose()?;
+            op.outfeed_shape = p.outfeed_shape.as_deref().map(shape::from_proto).transpose()?;
             op.outfeed_config.clone_from(&p.outfeed_config);
         }
         Op::Pad(op) => {
@@ -335,7 +335,7 @@ pub(crate) fn read(
             op.to_apply = one("to_apply")?;
         }
         Op::Scatter(op) => {
-            let numbers = p.scatter_dimension_numbers.as_ref();
+            let numbers = p.scatter_dimension_numbers.as_deref();
             let numbers = numbers.ok_or_else(|| missing("scatter_dimension_numbers"))?;
             op.update_window_dims = dims(&numbers.update_window_dims);
             op.inserted_window_dims = dims(&numbers.inserted_window_dims);

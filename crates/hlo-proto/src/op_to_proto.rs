@@ -113,15 +113,15 @@ pub(crate) fn write(
             p.comparison_type = kind.map_or(String::new(), |kind| kind.name().to_owned());
         }
         Op::Concatenate(op) => p.dimensions = op.dimensions.to_vec(),
-        Op::Constant(op) => p.literal = Some(literal::to_proto(&op.literal, result)?),
+        Op::Constant(op) => p.literal = Some(Box::new(literal::to_proto(&op.literal, result)?)),
         Op::Convolution(op) => {
             p.window = Some(window(&op.window));
-            p.convolution_dimension_numbers = Some(convolution(&op.dim_labels));
+            p.convolution_dimension_numbers = Some(Box::new(convolution(&op.dim_labels)));
             p.feature_group_count = op.feature_group_count.0;
             p.batch_group_count = op.batch_group_count.0;
             p.conv_kind = op.convolution_kind.map_or(0, |kind| kind.proto_number());
             p.precision_config = precision(&op.operand_precision, op.algorithm, 2);
-            p.sparsity_config = op.sparsity_config.as_ref().map(sparsity);
+            p.sparsity_config = op.sparsity_config.as_ref().map(sparsity).map(Box::new);
         }
         Op::CopyStart(op) => {
             p.cross_program_prefetch_index =
@@ -129,7 +129,7 @@ pub(crate) fn write(
         }
         Op::CustomCall(op) => {
             p.window = op.window.as_ref().map(window);
-            p.convolution_dimension_numbers = op.dim_labels.as_ref().map(convolution);
+            p.convolution_dimension_numbers = op.dim_labels.as_ref().map(convolution).map(Box::new);
             p.feature_group_count = op.feature_group_count.0;
             p.batch_group_count = op.batch_group_count.0;
             p.custom_call_target.clone_from(&op.custom_call_target);
@@ -141,7 +141,7 @@ pub(crate) fn write(
             p.output_operand_aliasing = aliases(&op.output_to_operand_aliasing);
             p.padding_type = op.padding_type.map_or(0, |kind| kind.proto_number());
             if let Some(value) = &op.literal {
-                p.literal = Some(literal::to_proto(value, &value.shape())?);
+                p.literal = Some(Box::new(literal::to_proto(value, &value.shape())?));
             }
             p.precision_config = precision(&op.operand_precision, None, operands.len());
             p.custom_call_schedule = op.schedule.map_or(0, |schedule| schedule.proto_number());
@@ -151,21 +151,21 @@ pub(crate) fn write(
         Op::Domain(op) => {
             if let Some(domain) = &op.domain {
                 // The proto's entry is where the operand comes from, which text calls the exit.
-                p.domain_entry_sharding = Some(sharding::to_proto(&domain.exit));
-                p.domain_exit_sharding = Some(sharding::to_proto(&domain.entry));
+                p.domain_entry_sharding = Some(Box::new(sharding::to_proto(&domain.exit)));
+                p.domain_exit_sharding = Some(Box::new(sharding::to_proto(&domain.entry)));
             }
         }
         Op::Dot(op) => {
-            p.dot_dimension_numbers = Some(DotDimensionNumbers {
+            p.dot_dimension_numbers = Some(Box::new(DotDimensionNumbers {
                 lhs_contracting_dimensions: op.lhs_contracting_dims.to_vec(),
                 rhs_contracting_dimensions: op.rhs_contracting_dims.to_vec(),
                 lhs_batch_dimensions: op.lhs_batch_dims.to_vec(),
                 rhs_batch_dimensions: op.rhs_batch_dims.to_vec(),
-            });
+            }));
             p.precision_config = precision(&op.operand_precision, op.algorithm, 2);
         }
         Op::RaggedDot(op) => {
-            p.ragged_dot_dimension_numbers = Some(RaggedDotDimensionNumbers {
+            p.ragged_dot_dimension_numbers = Some(Box::new(RaggedDotDimensionNumbers {
                 dot_dimension_numbers: Some(DotDimensionNumbers {
                     lhs_contracting_dimensions: op.lhs_contracting_dims.to_vec(),
                     rhs_contracting_dimensions: op.rhs_contracting_dims.to_vec(),
@@ -174,16 +174,16 @@ pub(crate) fn write(
                 }),
                 lhs_ragged_dimensions: op.lhs_ragged_dims.to_vec(),
                 rhs_group_dimensions: op.rhs_group_dims.to_vec(),
-            });
+            }));
             p.precision_config = precision(&op.operand_precision, op.algorithm, 2);
         }
         Op::ScaledDot(op) => {
-            p.dot_dimension_numbers = Some(DotDimensionNumbers {
+            p.dot_dimension_numbers = Some(Box::new(DotDimensionNumbers {
                 lhs_contracting_dimensions: op.lhs_contracting_dims.to_vec(),
                 rhs_contracting_dimensions: op.rhs_contracting_dims.to_vec(),
                 lhs_batch_dimensions: op.lhs_batch_dims.to_vec(),
                 rhs_batch_dimensions: op.rhs_batch_dims.to_vec(),
-            });
+            }));
             p.precision_config = precision(&op.operand_precision, op.algorithm, 2);
         }
         Op::DynamicSlice(op) => p.dynamic_slice_sizes = op.dynamic_slice_sizes.to_vec(),
@@ -196,14 +196,14 @@ pub(crate) fn write(
             p.output_operand_aliasing = aliases(&op.output_to_operand_aliasing);
         }
         Op::Gather(op) => {
-            p.gather_dimension_numbers = Some(GatherDimensionNumbers {
+            p.gather_dimension_numbers = Some(Box::new(GatherDimensionNumbers {
                 offset_dims: op.offset_dims.to_vec(),
                 collapsed_slice_dims: op.collapsed_slice_dims.to_vec(),
                 start_index_map: op.start_index_map.to_vec(),
                 index_vector_dim: op.index_vector_dim,
                 operand_batching_dims: op.operand_batching_dims.to_vec(),
                 start_indices_batching_dims: op.start_indices_batching_dims.to_vec(),
-            });
+            }));
             p.gather_slice_sizes = op.slice_sizes.to_vec();
             p.indices_are_sorted = op.indices_are_sorted;
         }
@@ -213,7 +213,7 @@ pub(crate) fn write(
         Op::Iota(op) => p.dimensions = vec![op.iota_dimension],
         Op::Map(op) => p.dimensions = op.dimensions.to_vec(),
         Op::Outfeed(op) => {
-            p.outfeed_shape = op.outfeed_shape.as_ref().map(shape::to_proto);
+            p.outfeed_shape = op.outfeed_shape.as_ref().map(shape::to_proto).map(Box::new);
             p.outfeed_config.clone_from(&op.outfeed_config);
         }
         Op::Pad(op) => {
@@ -276,14 +276,14 @@ pub(crate) fn write(
             p.num_carries = op.num_carries;
         }
         Op::Scatter(op) => {
-            p.scatter_dimension_numbers = Some(ScatterDimensionNumbers {
+            p.scatter_dimension_numbers = Some(Box::new(ScatterDimensionNumbers {
                 update_window_dims: op.update_window_dims.to_vec(),
                 inserted_window_dims: op.inserted_window_dims.to_vec(),
                 scatter_dims_to_operand_dims: op.scatter_dims_to_operand_dims.to_vec(),
                 index_vector_dim: op.index_vector_dim,
                 input_batching_dims: op.input_batching_dims.to_vec(),
                 scatter_indices_batching_dims: op.scatter_indices_batching_dims.to_vec(),
-            });
+            }));
             p.indices_are_sorted = op.indices_are_sorted;
             p.unique_indices = op.unique_indices;
         }

@@ -259,18 +259,19 @@ pub(crate) fn groups_to_proto(groups: &ReplicaGroups, out: &mut proto::HloInstru
             let size = |index: usize| iota.dims.get(index).copied().unwrap_or(0);
             let one = Dims::from_slice(&[size(0).saturating_mul(size(1))]);
             let reshape = if iota.reshape.is_empty() { &one } else { &iota.reshape };
-            out.iota_collective_device_list = Some(proto::IotaReplicaGroupListProto {
+            out.iota_collective_device_list = Some(Box::new(proto::IotaReplicaGroupListProto {
                 num_replica_groups: size(0),
                 num_devices_per_group: size(1),
                 iota_reshape_dims: reshape.to_vec(),
                 iota_transpose_perm: permutation(&iota.transpose, reshape.len()),
-            });
+            }));
         }
         ReplicaGroups::MeshAxes(mesh) => {
-            out.mesh_axes_replica_group_list = Some(proto::MeshAxesReplicaGroupListProto {
-                mesh: Some(mesh_to_proto(&mesh.mesh)),
-                axes: mesh.axes.iter().map(axis_to_proto).collect(),
-            });
+            out.mesh_axes_replica_group_list =
+                Some(Box::new(proto::MeshAxesReplicaGroupListProto {
+                    mesh: Some(mesh_to_proto(&mesh.mesh)),
+                    axes: mesh.axes.iter().map(axis_to_proto).collect(),
+                }));
         }
     }
 }
