@@ -5,6 +5,7 @@
 //! they are. [`shape`], [`literal`] and [`sharding`] convert the parts that stand in other
 //! messages, such as compile options. The messages themselves are in [`mod@proto`].
 
+mod attributes;
 mod config;
 pub mod literal;
 pub mod metadata;

@@ -6,9 +6,10 @@ use rxla_hlo::op::*;
 use rxla_hlo::{ComputationId, Dims, Op, Shape};
 use std::sync::Arc;
 
+use crate::attributes::{optional, unknown};
 use crate::proto::{self, HloInstructionProto};
 use crate::shape::dims;
-use crate::{literal, shape, sharding};
+use crate::{attributes, literal, shape, sharding};
 
 /// The op of `p`, whose operands have these shapes and which calls these computations.
 pub(crate) fn read(
@@ -30,7 +31,10 @@ pub(crate) fn read(
         ))),
     };
     match &mut op {
-        Op::Unary(op) => op.result_accuracy = p.result_accuracy.as_ref().and_then(accuracy),
+        Op::Unary(op) => {
+            op.result_accuracy =
+                p.result_accuracy.as_ref().and_then(attributes::accuracy_from_proto)
+        }
         Op::Binary(_)
         | Op::AddDependency(_)
         | Op::AfterAll(_)
@@ -89,7 +93,7 @@ pub(crate) fn read(
         }
         Op::AsyncStart(op) => {
             op.async_execution_thread.clone_from(&p.async_execution_thread);
-            op.output_to_operand_aliasing = aliases(p);
+            op.output_to_operand_aliasing = attributes::aliases_from_proto(p);
             op.calls = one("calls")?;
         }
         Op::BatchNormGrad(op) => {
@@ -134,16 +138,19 @@ pub(crate) fn read(
             op.literal = Arc::new(literal::from_proto(literal)?);
         }
         Op::Convolution(op) => {
-            op.window = window(p.window.as_ref().ok_or_else(|| missing("window"))?);
+            op.window =
+                attributes::window_from_proto(p.window.as_ref().ok_or_else(|| missing("window"))?);
             let numbers = p.convolution_dimension_numbers.as_deref();
-            op.dim_labels =
-                convolution(numbers.ok_or_else(|| missing("convolution_dimension_numbers"))?);
+            op.dim_labels = attributes::convolution_from_proto(
+                numbers.ok_or_else(|| missing("convolution_dimension_numbers"))?,
+            );
             op.feature_group_count = GroupCount(p.feature_group_count.max(1));
             op.batch_group_count = GroupCount(p.batch_group_count.max(1));
             op.convolution_kind =
                 optional(p.conv_kind, "conv_kind", ConvolutionKind::from_proto_number)?;
-            (op.operand_precision, op.algorithm) = precision(p)?;
-            op.sparsity_config = p.sparsity_config.as_deref().and_then(sparsity);
+            (op.operand_precision, op.algorithm) = attributes::precision_from_proto(p)?;
+            op.sparsity_config =
+                p.sparsity_config.as_deref().and_then(attributes::sparsity_from_proto);
         }
         Op::CopyStart(op) => {
             op.cross_program_prefetch_index = p
@@ -152,8 +159,9 @@ pub(crate) fn read(
                 .or(p.is_cross_program_prefetch.then_some(0));
         }
         Op::CustomCall(op) => {
-            op.window = p.window.as_ref().map(window);
-            op.dim_labels = p.convolution_dimension_numbers.as_deref().map(convolution);
+            op.window = p.window.as_ref().map(attributes::window_from_proto);
+            op.dim_labels =
+                p.convolution_dimension_numbers.as_deref().map(attributes::convolution_from_proto);
             op.feature_group_count = GroupCount(p.feature_group_count.max(1));
             op.batch_group_count = GroupCount(p.batch_group_count.max(1));
             op.custom_call_target.clone_from(&p.custom_call_target);
@@ -163,11 +171,11 @@ pub(crate) fn read(
             }
             op.custom_call_has_side_effect = p.custom_call_has_side_effect;
             op.called_computations = called.to_vec();
-            op.output_to_operand_aliasing = aliases(p);
+            op.output_to_operand_aliasing = attributes::aliases_from_proto(p);
             op.padding_type =
                 optional(p.padding_type, "padding_type", PaddingType::from_proto_number)?;
             op.literal = p.literal.as_deref().map(literal::from_proto).transpose()?.map(Arc::new);
-            op.operand_precision = precision(p)?.0;
+            op.operand_precision = attributes::precision_from_proto(p)?.0;
             op.schedule = optional(
                 p.custom_call_schedule,
                 "custom_call_schedule",
@@ -196,7 +204,7 @@ pub(crate) fn read(
             op.rhs_contracting_dims = dims(&numbers.rhs_contracting_dimensions);
             op.lhs_batch_dims = dims(&numbers.lhs_batch_dimensions);
             op.rhs_batch_dims = dims(&numbers.rhs_batch_dimensions);
-            (op.operand_precision, op.algorithm) = precision(p)?;
+            (op.operand_precision, op.algorithm) = attributes::precision_from_proto(p)?;
         }
         Op::ScaledDot(op) => {
             let numbers = p.dot_dimension_numbers.as_deref();
@@ -205,7 +213,7 @@ pub(crate) fn read(
             op.rhs_contracting_dims = dims(&numbers.rhs_contracting_dimensions);
             op.lhs_batch_dims = dims(&numbers.lhs_batch_dimensions);
             op.rhs_batch_dims = dims(&numbers.rhs_batch_dimensions);
-            (op.operand_precision, op.algorithm) = precision(p)?;
+            (op.operand_precision, op.algorithm) = attributes::precision_from_proto(p)?;
         }
         Op::RaggedDot(op) => {
             let ragged = p.ragged_dot_dimension_numbers.as_deref();
@@ -218,7 +226,7 @@ pub(crate) fn read(
             op.rhs_batch_dims = dims(&numbers.rhs_batch_dimensions);
             op.lhs_ragged_dims = dims(&ragged.lhs_ragged_dimensions);
             op.rhs_group_dims = dims(&ragged.rhs_group_dimensions);
-            (op.operand_precision, op.algorithm) = precision(p)?;
+            (op.operand_precision, op.algorithm) = attributes::precision_from_proto(p)?;
         }
         Op::DynamicSlice(op) => op.dynamic_slice_sizes = dims(&p.dynamic_slice_sizes),
         Op::Fft(op) => {
@@ -230,7 +238,7 @@ pub(crate) fn read(
             op.kind = FusionKind::from_name(&p.fusion_kind).ok_or_else(|| {
                 Diagnostic::error(format!("there is no fusion kind `{}`", p.fusion_kind))
             })?;
-            op.output_to_operand_aliasing = aliases(p);
+            op.output_to_operand_aliasing = attributes::aliases_from_proto(p);
             op.calls = one("calls")?;
         }
         Op::Gather(op) => {
@@ -308,7 +316,7 @@ pub(crate) fn read(
             op.to_apply = one("to_apply")?;
         }
         Op::ReduceWindow(op) => {
-            op.window = p.window.as_ref().map(window).unwrap_or_default();
+            op.window = p.window.as_ref().map(attributes::window_from_proto).unwrap_or_default();
             op.to_apply = one("to_apply")?;
         }
         Op::Reshape(op) => op.inferred_dimension = p.dimensions.first().copied(),
@@ -348,7 +356,7 @@ pub(crate) fn read(
             op.to_apply = one("to_apply")?;
         }
         Op::SelectAndScatter(op) => {
-            op.window = p.window.as_ref().map(window).unwrap_or_default();
+            op.window = p.window.as_ref().map(attributes::window_from_proto).unwrap_or_default();
             [op.select, op.scatter] = two(called)?;
         }
         Op::SetDimensionSize(op) => op.dimensions = dims(&p.dimensions),
@@ -387,22 +395,6 @@ pub(crate) fn read(
 
 fn missing(field: &str) -> Diagnostic {
     Diagnostic::error(format!("`{field}` is missing"))
-}
-
-fn unknown(field: &str, number: i32) -> Diagnostic {
-    Diagnostic::error(format!("`{field}` has no value {number}"))
-}
-
-/// An enum whose zero says nothing.
-fn optional<T>(
-    number: i32,
-    field: &str,
-    from_number: fn(i32) -> Option<T>,
-) -> Result<Option<T>, Diagnostic> {
-    if number == 0 {
-        return Ok(None);
-    }
-    from_number(number).map(Some).ok_or_else(|| unknown(field, number))
 }
 
 fn two(called: &[ComputationId]) -> Result<[ComputationId; 2], Diagnostic> {
@@ -498,84 +490,4 @@ fn slice_sizes(p: &HloInstructionProto, operands: &[&Shape]) -> Result<Vec<Dims>
         rest = &rest[rank..];
     }
     Ok(slices)
-}
-
-fn aliases(p: &HloInstructionProto) -> Vec<OutputOperandAlias> {
-    let aliases = p.output_operand_aliasing.iter().map(|alias| OutputOperandAlias {
-        output_index: dims(&alias.output_shape_index),
-        operand: alias.operand_index,
-        operand_index: dims(&alias.operand_shape_index),
-    });
-    aliases.collect()
-}
-
-fn accuracy(p: &proto::ResultAccuracy) -> Option<ResultAccuracy> {
-    if let Some(tolerance) = &p.tolerance {
-        return Some(ResultAccuracy::Tolerance {
-            atol_bits: tolerance.atol.to_bits(),
-            rtol_bits: tolerance.rtol.to_bits(),
-            ulps: tolerance.ulps,
-        });
-    }
-    match p.mode {
-        Some(1) => Some(ResultAccuracy::Highest),
-        Some(_) | None => None,
-    }
-}
-
-/// All at their defaults is the same as nothing said.
-fn precision(
-    p: &HloInstructionProto,
-) -> Result<(Vec<Precision>, Option<DotAlgorithm>), Diagnostic> {
-    let Some(config) = &p.precision_config else { return Ok((Vec::new(), None)) };
-    let precisions = config.operand_precision.iter().map(|&number| {
-        Precision::from_proto_number(number).ok_or_else(|| unknown("operand_precision", number))
-    });
-    let mut precisions = precisions.collect::<Result<Vec<_>, _>>()?;
-    if precisions.iter().all(|&precision| precision == Precision::Default) {
-        precisions.clear();
-    }
-    let algorithm = optional(config.algorithm, "algorithm", DotAlgorithm::from_proto_number)?;
-    Ok((precisions, algorithm))
-}
-
-fn window(p: &proto::Window) -> Window {
-    let dimensions = p.dimensions.iter().map(|dimension| WindowDimension {
-        size: dimension.size,
-        stride: dimension.stride,
-        padding_low: dimension.padding_low,
-        padding_high: dimension.padding_high,
-        window_dilation: dimension.window_dilation,
-        base_dilation: dimension.base_dilation,
-        window_reversal: dimension.window_reversal,
-    });
-    Window { dimensions: dimensions.collect() }
-}
-
-fn convolution(p: &proto::ConvolutionDimensionNumbers) -> ConvolutionDimensions {
-    ConvolutionDimensions {
-        input_batch: p.input_batch_dimension,
-        input_feature: p.input_feature_dimension,
-        input_spatial: dims(&p.input_spatial_dimensions),
-        kernel_input_feature: p.kernel_input_feature_dimension,
-        kernel_output_feature: p.kernel_output_feature_dimension,
-        kernel_spatial: dims(&p.kernel_spatial_dimensions),
-        output_batch: p.output_batch_dimension,
-        output_feature: p.output_feature_dimension,
-        output_spatial: dims(&p.output_spatial_dimensions),
-    }
-}
-
-/// XLA writes an empty message where there is no sparsity.
-fn sparsity(p: &proto::SparsityConfig) -> Option<SparsityConfig> {
-    let side = |side: &Option<proto::TensorSparsityConfig>| {
-        side.as_ref().map(|side| TensorSparsity {
-            num_non_zero: side.num_non_zero,
-            block_size: side.block_size,
-            dimension: side.dimension,
-            stride: side.stride,
-        })
-    };
-    let config = SparsityConfig { lhs: side(&p.lhs), rhs: side(&p.rhs) };
-    (config != SparsityConfig::default()).then_some(config)
 }

@@ -1,14 +1,11 @@
 //! Ops into the fields of an instruction proto.
 
 use rxla_base::Diagnostic;
-use rxla_hlo::op::{
-    ComparisonType, ConvolutionDimensions, DotAlgorithm, Op, OutputOperandAlias, Precision,
-    ResultAccuracy, SparsityConfig, TensorSparsity, Window,
-};
+use rxla_hlo::op::{ComparisonType, Op};
 use rxla_hlo::{Dims, Shape};
 
 use crate::proto::*;
-use crate::{literal, shape, sharding};
+use crate::{attributes, literal, shape, sharding};
 
 /// Fills in what `op` says. Called computations and operands are the caller's.
 pub(crate) fn write(
@@ -18,7 +15,7 @@ pub(crate) fn write(
     p: &mut HloInstructionProto,
 ) -> Result<(), Diagnostic> {
     match op {
-        Op::Unary(op) => p.result_accuracy = op.result_accuracy.map(accuracy),
+        Op::Unary(op) => p.result_accuracy = op.result_accuracy.map(attributes::accuracy_to_proto),
         Op::Binary(_)
         | Op::AddDependency(_)
         | Op::AfterAll(_)
@@ -77,7 +74,8 @@ pub(crate) fn write(
         }
         Op::AsyncStart(op) => {
             p.async_execution_thread.clone_from(&op.async_execution_thread);
-            p.output_operand_aliasing = aliases(&op.output_to_operand_aliasing);
+            p.output_operand_aliasing =
+                attributes::aliases_to_proto(&op.output_to_operand_aliasing);
         }
         Op::BatchNormGrad(op) => {
             p.epsilon = op.epsilon;
@@ -115,21 +113,25 @@ pub(crate) fn write(
         Op::Concatenate(op) => p.dimensions = op.dimensions.to_vec(),
         Op::Constant(op) => p.literal = Some(Box::new(literal::to_proto(&op.literal, result)?)),
         Op::Convolution(op) => {
-            p.window = Some(window(&op.window));
-            p.convolution_dimension_numbers = Some(Box::new(convolution(&op.dim_labels)));
+            p.window = Some(attributes::window_to_proto(&op.window));
+            p.convolution_dimension_numbers =
+                Some(Box::new(attributes::convolution_to_proto(&op.dim_labels)));
             p.feature_group_count = op.feature_group_count.0;
             p.batch_group_count = op.batch_group_count.0;
             p.conv_kind = op.convolution_kind.map_or(0, |kind| kind.proto_number());
-            p.precision_config = precision(&op.operand_precision, op.algorithm, 2);
-            p.sparsity_config = op.sparsity_config.as_ref().map(sparsity).map(Box::new);
+            p.precision_config =
+                attributes::precision_to_proto(&op.operand_precision, op.algorithm, 2);
+            p.sparsity_config =
+                op.sparsity_config.as_ref().map(attributes::sparsity_to_proto).map(Box::new);
         }
         Op::CopyStart(op) => {
             p.cross_program_prefetch_index =
                 op.cross_program_prefetch_index.map(|i| i32::try_from(i).unwrap_or(i32::MAX));
         }
         Op::CustomCall(op) => {
-            p.window = op.window.as_ref().map(window);
-            p.convolution_dimension_numbers = op.dim_labels.as_ref().map(convolution).map(Box::new);
+            p.window = op.window.as_ref().map(attributes::window_to_proto);
+            p.convolution_dimension_numbers =
+                op.dim_labels.as_ref().map(attributes::convolution_to_proto).map(Box::new);
             p.feature_group_count = op.feature_group_count.0;
             p.batch_group_count = op.batch_group_count.0;
             p.custom_call_target.clone_from(&op.custom_call_target);
@@ -138,12 +140,14 @@ pub(crate) fn write(
                 p.operand_shapes_with_layout = constraints.iter().map(shape::to_proto).collect();
             }
             p.custom_call_has_side_effect = op.custom_call_has_side_effect;
-            p.output_operand_aliasing = aliases(&op.output_to_operand_aliasing);
+            p.output_operand_aliasing =
+                attributes::aliases_to_proto(&op.output_to_operand_aliasing);
             p.padding_type = op.padding_type.map_or(0, |kind| kind.proto_number());
             if let Some(value) = &op.literal {
                 p.literal = Some(Box::new(literal::to_proto(value, &value.shape())?));
             }
-            p.precision_config = precision(&op.operand_precision, None, operands.len());
+            p.precision_config =
+                attributes::precision_to_proto(&op.operand_precision, None, operands.len());
             p.custom_call_schedule = op.schedule.map_or(0, |schedule| schedule.proto_number());
             // Unsaid means the original convention, whose number is not zero.
             p.custom_call_api_version = op.api_version.map_or(1, |version| version.proto_number());
@@ -162,7 +166,8 @@ pub(crate) fn write(
                 lhs_batch_dimensions: op.lhs_batch_dims.to_vec(),
                 rhs_batch_dimensions: op.rhs_batch_dims.to_vec(),
             }));
-            p.precision_config = precision(&op.operand_precision, op.algorithm, 2);
+            p.precision_config =
+                attributes::precision_to_proto(&op.operand_precision, op.algorithm, 2);
         }
         Op::RaggedDot(op) => {
             p.ragged_dot_dimension_numbers = Some(Box::new(RaggedDotDimensionNumbers {
@@ -175,7 +180,8 @@ pub(crate) fn write(
                 lhs_ragged_dimensions: op.lhs_ragged_dims.to_vec(),
                 rhs_group_dimensions: op.rhs_group_dims.to_vec(),
             }));
-            p.precision_config = precision(&op.operand_precision, op.algorithm, 2);
+            p.precision_config =
+                attributes::precision_to_proto(&op.operand_precision, op.algorithm, 2);
         }
         Op::ScaledDot(op) => {
             p.dot_dimension_numbers = Some(Box::new(DotDimensionNumbers {
@@ -184,7 +190,8 @@ pub(crate) fn write(
                 lhs_batch_dimensions: op.lhs_batch_dims.to_vec(),
                 rhs_batch_dimensions: op.rhs_batch_dims.to_vec(),
             }));
-            p.precision_config = precision(&op.operand_precision, op.algorithm, 2);
+            p.precision_config =
+                attributes::precision_to_proto(&op.operand_precision, op.algorithm, 2);
         }
         Op::DynamicSlice(op) => p.dynamic_slice_sizes = op.dynamic_slice_sizes.to_vec(),
         Op::Fft(op) => {
@@ -193,7 +200,8 @@ pub(crate) fn write(
         }
         Op::Fusion(op) => {
             p.fusion_kind = op.kind.name().to_owned();
-            p.output_operand_aliasing = aliases(&op.output_to_operand_aliasing);
+            p.output_operand_aliasing =
+                attributes::aliases_to_proto(&op.output_to_operand_aliasing);
         }
         Op::Gather(op) => {
             p.gather_dimension_numbers = Some(Box::new(GatherDimensionNumbers {
@@ -259,7 +267,7 @@ pub(crate) fn write(
             p.use_global_device_ids = op.use_global_device_ids;
             p.dimensions = op.dimensions.to_vec();
         }
-        Op::ReduceWindow(op) => p.window = Some(window(&op.window)),
+        Op::ReduceWindow(op) => p.window = Some(attributes::window_to_proto(&op.window)),
         Op::Reshape(op) => p.dimensions = op.inferred_dimension.into_iter().collect(),
         Op::Reverse(op) => p.dimensions = op.dimensions.to_vec(),
         Op::Rng(op) => p.distribution = op.distribution.proto_number(),
@@ -287,7 +295,7 @@ pub(crate) fn write(
             p.indices_are_sorted = op.indices_are_sorted;
             p.unique_indices = op.unique_indices;
         }
-        Op::SelectAndScatter(op) => p.window = Some(window(&op.window)),
+        Op::SelectAndScatter(op) => p.window = Some(attributes::window_to_proto(&op.window)),
         Op::SetDimensionSize(op) => p.dimensions = op.dimensions.to_vec(),
         Op::Slice(op) => {
             let slices = op.slice.iter().map(|slice| SliceDimensions {
@@ -327,77 +335,4 @@ fn pairs(pairs: &[(i64, i64)], slice_sizes: &[Dims], p: &mut HloInstructionProto
     p.source_target_pairs =
         pairs.iter().map(|&(source, target)| SourceTarget { source, target }).collect();
     p.dynamic_slice_sizes = slice_sizes.iter().flatten().copied().collect();
-}
-
-fn aliases(aliases: &[OutputOperandAlias]) -> Vec<OutputOperandAliasing> {
-    let aliases = aliases.iter().map(|alias| OutputOperandAliasing {
-        output_shape_index: alias.output_index.to_vec(),
-        operand_index: alias.operand,
-        operand_shape_index: alias.operand_index.to_vec(),
-    });
-    aliases.collect()
-}
-
-fn accuracy(accuracy: ResultAccuracy) -> crate::proto::ResultAccuracy {
-    let (mode, tolerance) = match accuracy {
-        ResultAccuracy::Default => (Some(0), None),
-        ResultAccuracy::Highest => (Some(1), None),
-        ResultAccuracy::Tolerance { atol_bits, rtol_bits, ulps } => {
-            let (atol, rtol) = (f64::from_bits(atol_bits), f64::from_bits(rtol_bits));
-            (None, Some(Tolerance { atol, rtol, ulps }))
-        }
-    };
-    crate::proto::ResultAccuracy { mode, tolerance }
-}
-
-fn precision(
-    precision: &[Precision],
-    algorithm: Option<DotAlgorithm>,
-    operands: usize,
-) -> Option<PrecisionConfig> {
-    let mut operand_precision: Vec<i32> = precision.iter().map(|p| p.proto_number()).collect();
-    if operand_precision.is_empty() {
-        operand_precision = vec![Precision::Default.proto_number(); operands];
-    }
-    let algorithm = algorithm.map_or(0, |algorithm| algorithm.proto_number());
-    Some(PrecisionConfig { operand_precision, algorithm })
-}
-
-fn window(window: &Window) -> crate::proto::Window {
-    let dimensions = window.dimensions.iter().map(|dimension| WindowDimension {
-        size: dimension.size,
-        stride: dimension.stride,
-        padding_low: dimension.padding_low,
-        padding_high: dimension.padding_high,
-        window_dilation: dimension.window_dilation,
-        base_dilation: dimension.base_dilation,
-        window_reversal: dimension.window_reversal,
-    });
-    crate::proto::Window { dimensions: dimensions.collect() }
-}
-
-fn convolution(dims: &ConvolutionDimensions) -> ConvolutionDimensionNumbers {
-    ConvolutionDimensionNumbers {
-        input_batch_dimension: dims.input_batch,
-        input_feature_dimension: dims.input_feature,
-        input_spatial_dimensions: dims.input_spatial.to_vec(),
-        kernel_input_feature_dimension: dims.kernel_input_feature,
-        kernel_output_feature_dimension: dims.kernel_output_feature,
-        kernel_spatial_dimensions: dims.kernel_spatial.to_vec(),
-        output_batch_dimension: dims.output_batch,
-        output_feature_dimension: dims.output_feature,
-        output_spatial_dimensions: dims.output_spatial.to_vec(),
-    }
-}
-
-fn sparsity(config: &SparsityConfig) -> crate::proto::SparsityConfig {
-    let side = |side: Option<TensorSparsity>| {
-        side.map(|side| TensorSparsityConfig {
-            num_non_zero: side.num_non_zero,
-            block_size: side.block_size,
-            dimension: side.dimension,
-            stride: side.stride,
-        })
-    };
-    crate::proto::SparsityConfig { lhs: side(config.lhs), rhs: side(config.rhs) }
 }
