@@ -100,6 +100,9 @@ impl<'a> Context<'a> {
                 _ => {
                     let operands = operands(&mut values, planned);
                     self.check_limits()?;
+                    if planned.bytes.is_none_or(|bytes| bytes > self.options.memory_limit) {
+                        return Err(self.too_large(planned));
+                    }
                     step(self, planned.instruction, operands)?
                 }
             };
@@ -112,17 +115,18 @@ impl<'a> Context<'a> {
 
     /// Computes one instruction.
     pub(crate) fn evaluate(&self, id: InstructionId, operands: Vec<Literal>) -> Result<Literal> {
-        let shape = &self.module[id].shape;
-        let fits = shape.byte_size().is_some_and(|size| size <= self.options.memory_limit);
-        if !fits {
-            let error = Error::resource_exhausted(format!(
-                "a value of `{shape}` takes {} bytes where {} are allowed",
-                shape.byte_size().map_or("too many".to_owned(), |size| size.to_string()),
-                self.options.memory_limit
-            ));
-            return Err(self.located(error, id));
-        }
         crate::dispatch::evaluate(self, id, operands).map_err(|error| self.located(error, id))
+    }
+
+    #[cold]
+    fn too_large(&self, planned: &Step) -> Error {
+        let error = Error::resource_exhausted(format!(
+            "a value of `{}` takes {} bytes where {} are allowed",
+            self.module[planned.instruction].shape,
+            planned.bytes.map_or("too many".to_owned(), |size| size.to_string()),
+            self.options.memory_limit
+        ));
+        self.located(error, planned.instruction)
     }
 
     /// Cancellation and the limit of steps.

@@ -58,6 +58,8 @@ pub(crate) struct Step {
     pub(crate) instruction: InstructionId,
     pub(crate) operands: SmallVec<[Use; 2]>,
     pub(crate) slot: usize,
+    /// Bytes of the result as the module says it; `None` if no memory could hold it.
+    pub(crate) bytes: Option<usize>,
     /// Whether nothing reads the result: it is run for its effects.
     pub(crate) unread: bool,
     /// The value of a constant, without layout.
@@ -97,7 +99,8 @@ impl Plan {
                 _ => None,
             };
             let operands = operands.collect();
-            steps.push(Step { instruction, operands, slot, unread: false, constant });
+            let bytes = module[instruction].shape.byte_size();
+            steps.push(Step { instruction, operands, slot, bytes, unread: false, constant });
         }
         let root = position[&root];
         mark_last_uses(module, &order, &mut steps, root);
