@@ -1,10 +1,14 @@
-//! `custom-call`: first the run's registry, then the few targets that mean nothing at run time.
+//! `custom-call`: first the run's registry, then the few targets that XLA's own passes make and
+//! those that mean nothing at run time.
 
 use rxla_base::{Error, Result};
-use rxla_hlo::op::CustomCall;
-use rxla_hlo::{InstructionId, Literal, Shape};
+use rxla_hlo::op::{CustomCall, Largest, TopK};
+use rxla_hlo::{ArrayLiteral, InstructionId, Literal, Shape};
 
 use crate::context::Context;
+use crate::dispatch::{array_shape, arrays};
+use crate::lift::take;
+use crate::movement::{set_dimension_size, to_i64};
 use crate::options::CustomCallRequest;
 
 /// Targets that hand their first operand on: hints to a compiler that have been followed or need
@@ -58,5 +62,47 @@ pub(crate) fn custom_call(
     if IDENTITIES.contains(&target) && keeps_shape {
         return Ok(operands.into_iter().next().expect("checked above"));
     }
-    Err(Error::unimplemented(format!("custom call `{target}`")))
+    match target {
+        "TopK" => top_k(arrays(operands)?, &instruction.shape),
+        "SliceToDynamic" => slice_to_dynamic(arrays(operands)?, &instruction.shape),
+        "PadToStatic" => pad_to_static(arrays(operands)?, &instruction.shape),
+        _ => Err(Error::unimplemented(format!("custom call `{target}`"))),
+    }
+}
+
+/// The largest elements of each row and their positions, as many as the result has.
+fn top_k(operands: Vec<ArrayLiteral>, shape: &Shape) -> Result<Literal> {
+    let [operand] = take(operands)?;
+    let values = shape.as_tuple().and_then(<[Shape]>::first).and_then(Shape::as_array);
+    let k = values.and_then(|values| values.dims.last().copied()).unwrap_or(1);
+    let op = TopK { k, largest: Largest(true), is_stable: true };
+    let (values, indices) = crate::sort::topk(&operand, &op)?;
+    Ok(Literal::Tuple(vec![values.into(), indices.into()]))
+}
+
+/// The first elements of each dimension, as many as the further operands say.
+fn slice_to_dynamic(mut operands: Vec<ArrayLiteral>, shape: &Shape) -> Result<Literal> {
+    let bounds = &array_shape(shape)?.dims;
+    let sizes = operands.split_off(1);
+    let [mut operand] = take(operands)?;
+    for (dimension, size) in sizes.iter().enumerate().take(bounds.len()) {
+        let size = to_i64(size)?;
+        operand = set_dimension_size(&operand, size, dimension, bounds[dimension])?;
+    }
+    Ok(operand.into())
+}
+
+/// The operand filled up with zeros to its bounds, and the sizes that it had.
+fn pad_to_static(operands: Vec<ArrayLiteral>, shape: &Shape) -> Result<Literal> {
+    let [mut operand] = take(operands)?;
+    let padded = shape.as_tuple().and_then(<[Shape]>::first).and_then(Shape::as_array);
+    let padded = padded.ok_or_else(|| {
+        Error::invalid_argument(format!("`PadToStatic` gives `{shape}` where a tuple is due"))
+    })?;
+    let sizes: Vec<Literal> =
+        operand.dims().iter().map(|&size| Literal::scalar(size as i32)).collect();
+    for (dimension, &bound) in padded.dims.iter().enumerate() {
+        operand = set_dimension_size(&operand, bound, dimension, bound)?;
+    }
+    Ok(Literal::Tuple([operand.into()].into_iter().chain(sizes).collect()))
 }

@@ -19,7 +19,7 @@ pub struct Options {
     pub cancelled: Option<Arc<AtomicBool>>,
     pub custom_calls: Option<Arc<dyn CustomCalls>>,
     pub host: Option<Arc<dyn Host>>,
-    /// Seeds `rng` and the state of `rng-get-and-update-state`.
+    /// Seeds `rng`.
     pub seed: u64,
     /// How long a device waits for others at a collective.
     pub collective_timeout: Duration,

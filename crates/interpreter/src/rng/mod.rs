@@ -17,6 +17,9 @@ use crate::matmul::to_type;
 use crate::movement::to_i64s;
 use crate::options::DeviceId;
 
+/// What `rng-get-and-update-state` finds first, as in XLA's CPU backend.
+const INITIAL_STATE: u128 = 0x701_2395;
+
 /// The random state that belongs to a device.
 pub(crate) struct DeviceRandom {
     key: u64,
@@ -28,7 +31,7 @@ pub(crate) struct DeviceRandom {
 impl DeviceRandom {
     pub(crate) fn new(seed: u64, device: DeviceId) -> DeviceRandom {
         let device = ((device.replica as u64) << 32) + device.partition as u64;
-        let state = u128::from(seed) + (u128::from(device) << 64);
+        let state = INITIAL_STATE + (u128::from(device) << 64);
         DeviceRandom { key: seed, counter: u128::from(device) << 64, state }
     }
 
@@ -46,7 +49,8 @@ pub(crate) fn rng(
     operands: &[ArrayLiteral],
     shape: &ArrayShape,
 ) -> Result<ArrayLiteral> {
-    let [a, b] = operands else {
+    // StableHLO adds the shape as a third.
+    let [a, b, ..] = operands else {
         return Err(Error::invalid_argument("`rng` needs two operands"));
     };
     let element_type = shape.element_type;
