@@ -82,7 +82,9 @@ _HOOK = ctypes.CFUNCTYPE(
 
 def _call(function, operands, operand_count, results, result_count, message, size) -> bool:
     try:
+        # Copies, because a function may keep what it is called with.
         arrays = [operands[i].array() for i in range(operand_count)]
+        arrays = [None if array is None else array.copy() for array in arrays]
         for array in arrays:
             if array is not None:
                 array.flags.writeable = False

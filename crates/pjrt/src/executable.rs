@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use rxla::hlo::Shape;
 use rxla::{Error, Executable, MemoryKind};
+use rxla_hlo_proto::Message;
 
 use crate::abi::{self, entry};
 use crate::client::CLIENTS;
@@ -117,17 +118,21 @@ impl Drop for ExecutableObject {
 impl ExecutableObject {
     fn optimized(&self) -> &Optimized {
         self.optimized.get_or_init(|| {
+            let module = self.compiled.executable.module();
             let source = &self.compiled.source;
-            match source.format.as_str() {
-                // Clients convert it to HLO themselves.
-                "mlir" => Optimized { format: "mlir", code: source.code.clone() },
-                "hlo" => {
-                    // `HloModuleProtoWithConfig`: the module is field 1, its config field 2.
+            match rxla_hlo_proto::to_proto_with_config(module) {
+                Ok(proto) => Optimized { format: "hlo_with_config", code: proto.encode_to_vec() },
+                // What has no proto is shown as it came.
+                Err(_) if source.format == "hlo" => {
+                    // `HloModuleProtoWithConfig`: the module is field 1.
                     let mut writer = crate::wire::Writer::default();
                     writer.bytes(1, &source.code);
                     Optimized { format: "hlo_with_config", code: writer.0 }
                 }
-                _ => Optimized { format: "hlo_with_config", code: source.code.clone() },
+                Err(_) if source.format == "mlir" => {
+                    Optimized { format: "mlir", code: source.code.clone() }
+                }
+                Err(_) => Optimized { format: "hlo_with_config", code: source.code.clone() },
             }
         })
     }

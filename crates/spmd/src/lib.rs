@@ -50,6 +50,7 @@ pub fn partition(module: &mut Module) -> Result<()> {
     let shardings: Vec<Sharding> = results.iter().map(Tiles::to_sharding).collect();
     let root = module[entry].root();
     module.config.spmd_output_sharding = match (&module[root].shape, &shardings[..]) {
+        (_, []) => None,
         (Shape::Tuple(_), _) => Some(Sharding::Tuple(shardings)),
         (_, [single]) => Some(single.clone()),
         (_, _) => None,

@@ -1,7 +1,7 @@
 //! The table of functions that a handler of XLA's FFI gets with its call frame.
 
-use std::alloc::{Layout, alloc, dealloc};
-use std::ffi::{CStr, CString, c_char, c_void};
+use std::alloc::{GlobalAlloc, Layout, System, alloc, dealloc};
+use std::ffi::{CStr, CString, c_void};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
@@ -66,17 +66,50 @@ struct FfiError {
     message: CString,
 }
 
-static ERRORS: Table<ffi::XLA_FFI_Error, FfiError> = Table::new("XLA_FFI_Error");
+/// The errors that handlers hold, by address. Handlers inside jaxlib destroy an error not by the
+/// table's function but as the C++ object that it is in XLA: one `absl::Status`, from `malloc`. So
+/// an address of ours is such an object too, a status with a code and without a text.
+static ERRORS: Mutex<Option<FxHashMap<usize, FfiError>>> = Mutex::new(None);
+
+/// The memory of a `Status`.
+const STATUS: Layout = Layout::new::<usize>();
+
+fn errors<T>(body: impl FnOnce(&mut FxHashMap<usize, FfiError>) -> T) -> T {
+    body(ERRORS.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
+}
+
+/// Takes an error of ours back and frees its memory.
+fn remove_error(error: *mut ffi::XLA_FFI_Error) -> Option<FfiError> {
+    let found = errors(|errors| errors.remove(&error.addr()))?;
+    // SAFETY: allocated in `raise` with this layout; the entry says that nobody has freed it.
+    unsafe { System.dealloc(error.cast(), STATUS) };
+    Some(found)
+}
 static FUTURES: Table<ffi::XLA_FFI_Future, Event> = Table::new("XLA_FFI_Future");
 
 fn raise(error: Error) -> *mut ffi::XLA_FFI_Error {
     let message = CString::new(error.to_string().replace('\0', " ")).unwrap_or_default();
-    ERRORS.insert(FfiError { error, message })
+    // SAFETY: the size is not zero.
+    let status = unsafe { System.alloc(STATUS) }.cast::<usize>();
+    if !status.is_null() {
+        // Abseil keeps a code without text inside the word, shifted by two and with the lowest bit
+        // set.
+        // SAFETY: just allocated with this size and alignment.
+        unsafe { status.write((error.code as usize) << 2 | 1) };
+        errors(|errors| errors.insert(status.addr(), FfiError { error, message }));
+    }
+    status.cast()
 }
 
 /// The error that a handler has returned.
 pub(crate) fn take_error(error: *mut ffi::XLA_FFI_Error) -> Result<()> {
-    if error.is_null() { Ok(()) } else { Err(ERRORS.remove(error)?.error.clone()) }
+    if error.is_null() {
+        return Ok(());
+    }
+    Err(match remove_error(error) {
+        Some(found) => found.error,
+        None => Error::internal("a handler returned an error that it did not make with our table"),
+    })
 }
 
 /// Waits for what a handler has left running.
@@ -162,7 +195,7 @@ unsafe fn type_id(type_id: *mut ffi::XLA_FFI_TypeId) -> Result<TypeId> {
 }
 
 fn cpu_has_no_streams() -> Error {
-    Error::unimplemented("streams: CPU devices have none")
+    Error::unimplemented("XLA FFI GPU context is not available: CPU devices have no streams")
 }
 
 table_entry! {
@@ -335,16 +368,16 @@ unsafe extern "C" fn error_get_message(args: *mut ffi::XLA_FFI_Error_GetMessage_
     }
     // SAFETY: handlers pass their arguments; the error they hold keeps the message.
     unsafe {
-        (*args).message = match ERRORS.get((*args).error) {
-            Ok(error) => error.message.as_ptr(),
-            Err(_) => c"".as_ptr().cast::<c_char>(),
-        };
+        // The text is on the heap, where it stays until the error is destroyed.
+        (*args).message = errors(|errors| {
+            errors.get(&(*args).error.addr()).map_or(c"".as_ptr(), |error| error.message.as_ptr())
+        });
     }
 }
 
 unsafe extern "C" fn error_destroy(args: *mut ffi::XLA_FFI_Error_Destroy_Args) {
     if !args.is_null() {
         // SAFETY: handlers pass their arguments.
-        let _ = ERRORS.destroy(unsafe { (*args).error });
+        remove_error(unsafe { (*args).error });
     }
 }

@@ -1,0 +1,63 @@
+"""Programs over several devices."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import NamedSharding, PartitionSpec as P
+
+X = np.arange(32.0, dtype=np.float32).reshape(8, 4)
+
+
+@pytest.fixture
+def mesh():
+    return jax.make_mesh((2, 2), ("x", "y"), axis_types=(jax.sharding.AxisType.Auto,) * 2)
+
+
+def test_values_and_shardings_of_partitioned_programs(mesh):
+    x = jax.device_put(X, NamedSharding(mesh, P("x", "y")))
+    for f, g, spec in [
+        (lambda x: x * 2, X * 2, P("x", "y")),
+        (lambda x: x.T, X.T, P("y", "x")),
+        (lambda x: x.sum(0), X.sum(0), P("y")),
+        (lambda x: x @ x.T, X @ X.T, P("x")),
+    ]:
+        result = jax.jit(f)(x)
+        np.testing.assert_allclose(result, g)
+        assert result.sharding.is_equivalent_to(NamedSharding(mesh, spec), result.ndim)
+
+
+def test_shard_map_with_collectives(mesh):
+    def body(x):
+        total = jax.lax.psum(x, "x")
+        row = jax.lax.all_gather(x, "y", axis=1, tiled=True)
+        shifted = jax.lax.ppermute(x, "x", [(0, 1), (1, 0)])
+        return total, row, shifted, x + jax.lax.axis_index("y")
+
+    specs = (P(None, "y"), P("x", None), P("x", "y"), P("x", "y"))
+    f = jax.jit(jax.shard_map(body, mesh=mesh, in_specs=P("x", "y"), out_specs=specs, check_vma=False))
+    total, row, shifted, indexed = f(X)
+    np.testing.assert_array_equal(total, X[:4] + X[4:])
+    np.testing.assert_array_equal(row, X)
+    np.testing.assert_array_equal(shifted, np.concatenate([X[4:], X[:4]]))
+    np.testing.assert_array_equal(indexed, X + np.array([0, 0, 1, 1], np.float32))
+
+
+def test_pmap():
+    f = jax.pmap(lambda x: x / jax.lax.psum(x, "i"), axis_name="i")
+    np.testing.assert_allclose(f(np.arange(4.0, dtype=np.float32)), np.arange(4) / 6, rtol=1e-6)
+
+
+def test_uneven_work_with_even_shardings(mesh):
+    sharding = NamedSharding(mesh, P(("x", "y")))
+    result = jax.jit(lambda: jnp.arange(8.0) ** 2, out_shardings=sharding)()
+    np.testing.assert_array_equal(result, np.arange(8.0) ** 2)
+    assert [shard.data.shape for shard in result.addressable_shards] == [(2,)] * 4
+
+
+def test_gradients_of_shard_map(mesh):
+    @jax.shard_map(mesh=mesh, in_specs=P("x"), out_specs=P())
+    def loss(x):
+        return jax.lax.psum(jnp.sum(x**2), "x")
+
+    np.testing.assert_allclose(jax.grad(lambda x: loss(x))(X), 2 * X)

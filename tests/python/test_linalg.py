@@ -1,0 +1,65 @@
+"""Linear algebra and Fourier transforms against NumPy."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+RNG = np.random.default_rng(0)
+A = RNG.normal(size=(5, 5)).astype(np.float32)
+SYMMETRIC = (A @ A.T + 5 * np.eye(5)).astype(np.float32)
+close = lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-4)
+
+
+def test_cholesky_and_solve():
+    close(jnp.linalg.cholesky(SYMMETRIC), np.linalg.cholesky(SYMMETRIC))
+    close(jnp.linalg.solve(A, A[0]), np.linalg.solve(A, A[0]))
+    close(jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(SYMMETRIC), A), np.linalg.solve(SYMMETRIC, A))
+
+
+def test_decompositions_multiply_back():
+    q, r = jnp.linalg.qr(A)
+    close(q @ r, A)
+    p, l, u = jax.scipy.linalg.lu(A)
+    close(p @ l @ u, A)
+    u, s, vt = jnp.linalg.svd(A)
+    close(u * s @ vt, A)
+    values, vectors = jnp.linalg.eigh(SYMMETRIC)
+    close(vectors * values @ vectors.T, SYMMETRIC)
+    t, z = jax.scipy.linalg.schur(A)
+    close(z @ t @ z.T, A)
+    h, q = jax.scipy.linalg.hessenberg(A, calc_q=True)
+    close(q @ h @ q.T, A)
+
+
+def test_eigenvalues_of_general_matrices():
+    values, vectors = jnp.linalg.eig(A)
+    close(A @ vectors, vectors * values)
+
+
+def test_functions_of_matrices():
+    close(jnp.linalg.det(A), np.linalg.det(A))
+    close(jnp.linalg.pinv(A) @ A, np.eye(5))
+    close(jax.scipy.linalg.expm(A / 4), jax.scipy.linalg.expm(A / 8) @ jax.scipy.linalg.expm(A / 8))
+    close(jax.scipy.linalg.sqrtm(SYMMETRIC).real @ jax.scipy.linalg.sqrtm(SYMMETRIC).real, SYMMETRIC)
+    assert jnp.linalg.matrix_rank(A[:, :3] @ A[:3]) == 3
+
+
+def test_batches():
+    batch = np.stack([SYMMETRIC, 2 * SYMMETRIC])
+    close(jnp.linalg.inv(batch), np.linalg.inv(batch))
+    close(jax.vmap(jnp.linalg.cholesky)(batch), np.linalg.cholesky(batch))
+
+
+@pytest.mark.parametrize("shape", [(8,), (3, 7), (2, 4, 6)])
+def test_fft(shape):
+    x = RNG.normal(size=shape).astype(np.float32)
+    close(jnp.fft.fft(x), np.fft.fft(x))
+    close(jnp.fft.fftn(x), np.fft.fftn(x))
+    close(jnp.fft.rfft(x), np.fft.rfft(x))
+    close(jnp.fft.irfft(jnp.fft.rfft(x), n=shape[-1]), x)
+
+
+def test_convolution():
+    x = RNG.normal(size=(20,)).astype(np.float32)
+    close(jnp.convolve(x, A[0], mode="same"), np.convolve(x, A[0], mode="same"))

@@ -1,0 +1,79 @@
+"""Devices, memories, transfers."""
+
+import os
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+
+def test_rxla_is_the_default_backend():
+    name = "cpu" if os.environ.get("RXLA_AS_CPU") else "rxla"
+    assert jax.default_backend() == name
+    assert "rxla" in jax.devices()[0].client.platform_version
+    assert len(jax.devices()) == 4
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int4", "uint2", "bfloat16", "float8_e4m3fn", "complex64"])
+def test_arrays_come_back_as_they_went(dtype):
+    value = np.arange(6).reshape(2, 3).astype(jnp.dtype(dtype))
+    np.testing.assert_array_equal(np.asarray(jax.device_put(value)), value)
+
+
+def test_strides_of_host_arrays_are_followed():
+    value = np.arange(24.0, dtype=np.float32).reshape(4, 6)
+    for view in [value.T, value[::-1], value[:, ::2], np.asfortranarray(value), value[:0]]:
+        np.testing.assert_array_equal(np.asarray(jax.device_put(view)), view)
+
+
+def test_memory_stats_count_buffers():
+    device = jax.devices()[1]
+    before = device.memory_stats()["bytes_in_use"]
+    x = jax.device_put(np.zeros(1 << 16, np.uint8), device)
+    x.block_until_ready()
+    assert device.memory_stats()["bytes_in_use"] == before + (1 << 16)
+    x.delete()
+    assert device.memory_stats()["bytes_in_use"] == before
+    assert device.memory_stats()["bytes_limit"] > 0
+
+
+def test_memory_kinds_and_copies_between_devices():
+    first, second = jax.devices()[:2]
+    assert {memory.kind for memory in first.addressable_memories()} >= {"device", "pinned_host"}
+    x = jax.device_put(jnp.arange(3), second)
+    assert x.devices() == {second}
+    pinned = jax.sharding.SingleDeviceSharding(first, memory_kind="pinned_host")
+    y = jax.device_put(x, pinned)
+    assert y.sharding.memory_kind == "pinned_host"
+    np.testing.assert_array_equal(y, [0, 1, 2])
+
+
+def test_donated_arguments_are_gone():
+    x = jnp.arange(4.0)
+    y = jax.jit(lambda x: x + 1, donate_argnums=0)(x)
+    assert x.is_deleted()
+    with pytest.raises(RuntimeError, match="deleted"):
+        np.asarray(x)
+    np.testing.assert_array_equal(y, [1, 2, 3, 4])
+
+
+def test_donating_twice_is_an_error():
+    x = jnp.arange(4.0)
+    with pytest.raises(Exception, match="donate"):
+        jax.jit(lambda x, y: (x + 1, y + 1), donate_argnums=(0, 1))(x, x)
+
+
+def test_a_view_of_a_result_outlives_its_deletion():
+    x = jnp.arange(1000.0) + 1
+    view = np.asarray(x)
+    x.delete()
+    del x
+    jnp.zeros(1000).block_until_ready()
+    assert view.sum() == 500500
+
+
+@pytest.mark.skipif(not os.environ.get("RXLA_AS_CPU"), reason="JAX exports from platforms it knows")
+def test_dlpack():
+    np.testing.assert_array_equal(np.from_dlpack(jnp.arange(4) + 1), [1, 2, 3, 4])
+    np.testing.assert_array_equal(jnp.from_dlpack(np.arange(4.0)), [0, 1, 2, 3])
