@@ -127,13 +127,6 @@ impl<'a> View<'a> {
         integers_of(attribute).ok_or_else(|| self.wrong(name, "a list of integers"))
     }
 
-    pub(super) fn integers_or_empty(&self, name: &str) -> Result<Dims> {
-        match self.get(name) {
-            Some(_) => self.integers(name),
-            None => Ok(Dims::new()),
-        }
-    }
-
     /// A list with one integer per dimension, where absence means the same default for each.
     pub(super) fn integers_or(&self, name: &str, count: usize, default: i64) -> Result<Dims> {
         let list = match self.get(name) {
@@ -222,10 +215,6 @@ impl<'a> View<'a> {
             .get(index)
             .copied()
             .ok_or_else(|| self.error(format_args!("operand {index} is missing")))
-    }
-
-    pub(super) fn operand_type(&self, index: usize) -> Result<&'a Type> {
-        Ok(&self.source.values[self.operand_id(index)?].ty)
     }
 
     pub(super) fn result_type(&self, index: usize) -> Result<&'a Type> {

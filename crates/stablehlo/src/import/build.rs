@@ -10,7 +10,7 @@ impl Importer<'_> {
     /// The array shape of an instruction; an error if it is no array.
     pub(super) fn array(&self, view: View<'_>, instruction: InstructionId) -> Result<ArrayShape> {
         match self.shape(instruction) {
-            Shape::Array(array) => Ok(array.clone()),
+            Shape::Array(array) => Ok(array.without_layout()),
             other => Err(view.error(format_args!("takes an array, not `{other}`"))),
         }
     }
@@ -18,7 +18,7 @@ impl Importer<'_> {
     /// The array shape of an instruction we made, or that was checked to be an array.
     pub(super) fn dims_of(&self, instruction: InstructionId) -> ArrayShape {
         match self.shape(instruction) {
-            Shape::Array(array) => array.clone(),
+            Shape::Array(array) => array.without_layout(),
             other => unreachable!("`{other}` was checked to be an array"),
         }
     }
@@ -74,7 +74,7 @@ impl Importer<'_> {
         then: InstructionId,
         otherwise: InstructionId,
     ) -> InstructionId {
-        let shape = self.shape(then).clone();
+        let shape = self.logical_shape(then);
         self.add(Select {}, shape, &[condition, then, otherwise])
     }
 

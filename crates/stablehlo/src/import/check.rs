@@ -16,7 +16,7 @@ pub(super) fn expect<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Result {
         Some(target) => {
             view.expect_operands(1)?;
             let actual = cx.operand(view, 0)?;
-            let shape = cx.shape(actual).clone();
+            let shape = cx.logical_shape(actual);
             (target, constant_of(cx, view, view.require("value")?, &shape)?)
         }
         None => {

@@ -89,7 +89,7 @@ pub(super) fn all_gather<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Result {
 fn add_all_reduce<'a>(cx: &mut Importer<'a>, view: View<'a>, to_apply: ComputationId) -> Result {
     let operands = cx.operands(view)?;
     view.expect_results(operands.len())?;
-    let shapes = operands.iter().map(|&operand| cx.shape(operand).clone()).collect();
+    let shapes = operands.iter().map(|&operand| cx.logical_shape(operand)).collect();
     let op = AllReduce {
         channel_id: channel(view)?,
         replica_groups: replica_groups(cx, view)?,
@@ -230,7 +230,7 @@ pub(super) fn collective_permute<'a>(cx: &mut Importer<'a>, view: View<'a>) -> R
         source_target_pairs: pairs,
         slice_sizes: Vec::new(),
     };
-    let shape = cx.shape(operand).clone();
+    let shape = cx.logical_shape(operand);
     let instruction = cx.add(op, shape, &[operand]);
     cx.finish(view, instruction)
 }
@@ -246,7 +246,7 @@ pub(super) fn collective_broadcast<'a>(cx: &mut Importer<'a>, view: View<'a>) ->
         replica_groups: replica_groups(cx, view)?,
         has_dynamic_root: operands.len() > 1,
     };
-    let shape = cx.shape(operand).clone();
+    let shape = cx.logical_shape(operand);
     let instruction = cx.add(op, shape, &operands);
     cx.finish(view, instruction)
 }
@@ -273,7 +273,7 @@ pub(super) fn ragged_all_to_all<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Re
         replica_groups: ReplicaGroups::Explicit(groups),
         dimensions: Dims::new(),
     };
-    let shape = cx.shape(operands[1]).clone();
+    let shape = cx.logical_shape(operands[1]);
     let instruction = cx.add(op, shape, &operands);
     cx.finish(view, instruction)
 }

@@ -114,7 +114,7 @@ pub(super) fn send<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Result {
     let is_host_transfer = view.bool_or("is_host_transfer", false)?;
     let data = cx.one_or_tuple(&values);
     let in_flight =
-        Shape::tuple([cx.shape(data).clone(), Shape::scalar(ElementType::U32), Shape::Token]);
+        Shape::tuple([cx.logical_shape(data), Shape::scalar(ElementType::U32), Shape::Token]);
     let start = cx.add(Send { channel_id, is_host_transfer }, in_flight, &[data, token]);
     cx.mark_sharding(view, start)?;
     let done = cx.add(SendDone { channel_id, is_host_transfer }, Shape::Token, &[start]);

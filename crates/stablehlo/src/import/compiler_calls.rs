@@ -160,7 +160,7 @@ pub(super) fn dynamic_rng_bit_generator<'a>(cx: &mut Importer<'a>, view: View<'a
         },
         _ => return Err(view.wrong("rng_algorithm", "an algorithm")),
     };
-    let shapes = [cx.shape(state).clone(), cx.declared(view, 1, |_| Some(dims))?];
+    let shapes = [cx.logical_shape(state), cx.declared(view, 1, |_| Some(dims))?];
     let instruction = cx.add(RngBitGenerator { algorithm }, Shape::tuple(shapes), &[state]);
     cx.finish_tuple(view, instruction)
 }

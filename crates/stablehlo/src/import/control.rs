@@ -26,7 +26,7 @@ pub(super) fn while_loop<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Result {
     view.expect_results(carried)?;
     let (captured, instructions) = captures(cx, view)?;
     state.extend(instructions);
-    let shapes: Vec<Shape> = state.iter().map(|&part| cx.shape(part).clone()).collect();
+    let shapes: Vec<Shape> = state.iter().map(|&part| cx.logical_shape(part)).collect();
     let (condition, body) = (view.block(0)?, view.block(1)?);
     let condition = cx.packed_region(view, condition, &captured, &shapes, PassCaptures::No)?;
     let body = cx.packed_region(view, body, &captured, &shapes, PassCaptures::Yes)?;
@@ -60,7 +60,7 @@ pub(super) fn while_loop<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Result {
 /// A branch per region, each with the captured values as its operand.
 fn conditional<'a>(cx: &mut Importer<'a>, view: View<'a>, selector: InstructionId) -> Result {
     let (captured, instructions) = captures(cx, view)?;
-    let shapes: Vec<Shape> = instructions.iter().map(|&part| cx.shape(part).clone()).collect();
+    let shapes: Vec<Shape> = instructions.iter().map(|&part| cx.logical_shape(part)).collect();
     let declared = one_or_tuple_shape(view.result_shapes()?);
     let mut result = None;
     let mut branch_computations = Vec::new();
@@ -120,7 +120,7 @@ pub(super) fn optimization_barrier<'a>(cx: &mut Importer<'a>, view: View<'a>) ->
         return Ok(());
     }
     let operand = cx.one_or_tuple(&operands);
-    let shape = cx.shape(operand).clone();
+    let shape = cx.logical_shape(operand);
     let instruction = cx.add(OptimizationBarrier {}, shape, &[operand]);
     cx.finish_tuple(view, instruction)
 }

@@ -136,7 +136,7 @@ fn generic<'a>(cx: &mut Importer<'a>, view: View<'a>, target: &str) -> Result {
     let operands = cx.operands(view)?;
     let (api_version, backend_config) = configuration(view)?;
     let operand_shapes: Vec<Shape> =
-        operands.iter().map(|&operand| cx.shape(operand).clone()).collect();
+        operands.iter().map(|&operand| cx.logical_shape(operand)).collect();
     let operand_layouts = layouts(view, "operand_layouts", &operand_shapes)?;
     let result_shapes = view.result_shapes()?;
     let result_layouts = layouts(view, "result_layouts", &result_shapes)?;

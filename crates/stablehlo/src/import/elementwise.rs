@@ -136,6 +136,11 @@ pub(super) fn unary<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Result {
     let instruction = match kind {
         UnaryKind::Real if !array.element_type.is_complex() => operand,
         UnaryKind::Imag if !array.element_type.is_complex() => cx.full(&array, 0.0),
+        // HLO takes cube roots of real numbers only.
+        UnaryKind::Cbrt if array.element_type.is_complex() => {
+            let third = cx.full(&array, 1.0 / 3.0);
+            cx.binary(BinaryKind::Power, operand, third)
+        }
         kind => {
             cx.add(Op::Unary(Unary { kind, result_accuracy: accuracy(view)? }), shape, &[operand])
         }

@@ -50,8 +50,9 @@ pub(super) fn arguments<'a>(cx: &mut Importer<'a>, view: View<'a>, ty: &Function
     let count = ty.inputs.len();
     let computation = cx.computation();
     let program = cx.module.program_shape(computation);
-    let mut parameters: Vec<Shape> = program.parameters.into_iter().map(|(_, s)| s).collect();
-    let mut result = program.result;
+    let mut parameters: Vec<Shape> =
+        program.parameters.into_iter().map(|(_, s)| s.without_layout()).collect();
+    let mut result = program.result.without_layout();
     let mut shardings = Vec::new();
     for index in 0..count {
         let Some(attributes) = dictionary(view, "arg_attrs", index, count)? else { break };

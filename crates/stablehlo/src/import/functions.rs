@@ -290,7 +290,7 @@ pub(super) fn add_call<'a>(
         }
     }
     let root = cx.module[computation].root();
-    let shape = cx.shape(root).clone();
+    let shape = cx.logical_shape(root);
     let declared = one_or_tuple_shape(view.result_shapes()?);
     if !shape.compatible(&declared) {
         return Err(view.error(format_args!(

@@ -94,7 +94,7 @@ pub(super) fn scatter<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Result {
         return Err(view.wrong("scatter_dimension_numbers", "a scatter's dimension numbers"));
     };
     let shapes: Vec<Shape> =
-        operands[..count].iter().map(|&operand| cx.shape(operand).clone()).collect();
+        operands[..count].iter().map(|&operand| cx.logical_shape(operand)).collect();
     let to_apply = cx.region(view, 0)?;
     let op = Scatter {
         update_window_dims: dims(&numbers.update_window_dims),

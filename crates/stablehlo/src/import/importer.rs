@@ -106,10 +106,6 @@ impl<'a> Importer<'a> {
         scope.values.insert(value, instruction);
     }
 
-    pub(super) fn is_bound(&self, value: ValueId) -> bool {
-        self.scope().values.contains_key(&value)
-    }
-
     /// The instruction that computes a value in this computation. A constant from outside the
     /// region, or what is computed from constants alone, is computed again here.
     /// Where quantised values are seen as floats, it is the float.
@@ -160,6 +156,11 @@ impl<'a> Importer<'a> {
 
     pub(super) fn shape(&self, instruction: InstructionId) -> &Shape {
         &self.module[instruction].shape
+    }
+
+    /// The shape without the layout that a custom call may have fixed: no other op cares.
+    pub(super) fn logical_shape(&self, instruction: InstructionId) -> Shape {
+        self.shape(instruction).without_layout()
     }
 
     /// Adds an instruction to the computation at hand. Whether operands and shape fit the op is
@@ -254,7 +255,7 @@ impl<'a> Importer<'a> {
     }
 
     pub(super) fn tuple(&mut self, parts: &[InstructionId]) -> InstructionId {
-        let shape = Shape::tuple(parts.iter().map(|&part| self.shape(part).clone()));
+        let shape = Shape::tuple(parts.iter().map(|&part| self.logical_shape(part)));
         self.add(Op::tuple(), shape, parts)
     }
 

@@ -53,7 +53,8 @@ fn count(root: View<'_>, name: &str) -> Result<i64> {
     Ok(count)
 }
 
-/// Reads layouts of the entry computation, which exists now.
+/// Reads layouts of the entry computation, which exists now. They are always said in the end, since
+/// the root may have a layout of its own that is not the result's.
 pub(super) fn finish<'a>(cx: &mut Importer<'a>, root: View<'a>) -> Result {
     let shape = cx.module.program_shape(cx.module.entry());
     let mut layout =
@@ -61,13 +62,11 @@ pub(super) fn finish<'a>(cx: &mut Importer<'a>, root: View<'a>) -> Result {
             parameters: shape.parameters.iter().map(|(_, shape)| shape.clone()).collect(),
             result: shape.result.clone(),
         });
-    let mut said = false;
     let parts: [(&str, fn(View<'_>, &str, &Attribute, &mut Shape) -> Result); 2] =
         [("layouts", set_layout), ("tiles", set_tiles)];
     for (what, set) in parts {
         let name = format!("mhlo.xla_entry_computation_parameter_{what}");
         if let Some(attribute) = root.get(&name) {
-            said = true;
             let wrong = || root.wrong(&name, "a list with one entry per parameter");
             let items = attribute.as_array().ok_or_else(wrong)?;
             if items.len() != layout.parameters.len() {
@@ -81,7 +80,6 @@ pub(super) fn finish<'a>(cx: &mut Importer<'a>, root: View<'a>) -> Result {
         let plural = format!("mhlo.xla_entry_computation_result_{what}");
         for name in [&name, &plural] {
             let Some(attribute) = root.get(name) else { continue };
-            said = true;
             match attribute.as_array() {
                 Some([single]) if !matches!(layout.result, Shape::Tuple(_)) => {
                     set(root, name, single, &mut layout.result)?;
@@ -90,19 +88,10 @@ pub(super) fn finish<'a>(cx: &mut Importer<'a>, root: View<'a>) -> Result {
             }
         }
     }
-    if said || layout_is_said(&layout) {
-        layout.parameters = layout.parameters.iter().map(Shape::with_default_layout).collect();
-        layout.result = layout.result.with_default_layout();
-        cx.module.config.entry_computation_layout = Some(layout);
-    }
+    layout.parameters = layout.parameters.iter().map(Shape::with_default_layout).collect();
+    layout.result = layout.result.with_default_layout();
+    cx.module.config.entry_computation_layout = Some(layout);
     Ok(())
-}
-
-fn layout_is_said(layout: &ComputationLayout) -> bool {
-    let has = |shape: &Shape| {
-        shape.leaves().iter().any(|(_, leaf)| leaf.as_array().is_some_and(|a| a.layout.is_some()))
-    };
-    has(&layout.result) || layout.parameters.iter().any(has)
 }
 
 fn tuple_parts<'s>(

@@ -230,7 +230,7 @@ pub(super) fn quantize<'a>(
     let shifted = cx.binary(BinaryKind::Add, scaled, parameters.zero_points);
     let low = cx.full_like(shifted, parameters.storage_min as f64);
     let high = cx.full_like(shifted, parameters.storage_max as f64);
-    let shape = cx.shape(shifted).clone();
+    let shape = cx.logical_shape(shifted);
     let clamped = cx.add(Clamp {}, shape, &[low, shifted, high]);
     let rounded = cx.unary(UnaryKind::RoundNearestEven, clamped);
     Ok(cx.convert(rounded, parameters.storage))

@@ -178,7 +178,7 @@ pub(super) fn sort<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Result {
     }
     check_dimension(view, "dimension", dimension, rank)?;
     let is_stable = view.bool_or("is_stable", false)?;
-    let shapes: Vec<Shape> = operands.iter().map(|&operand| cx.shape(operand).clone()).collect();
+    let shapes: Vec<Shape> = operands.iter().map(|&operand| cx.logical_shape(operand)).collect();
     let to_apply = cx.region(view, 0)?;
     let op = Sort { dimensions: Dims::from_slice(&[dimension]), is_stable, to_apply };
     let instruction = cx.add(op, one_or_tuple_shape(shapes), &operands);

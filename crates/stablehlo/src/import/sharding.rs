@@ -62,7 +62,7 @@ pub(super) fn constrain(
     value: InstructionId,
     sharding: Sharding,
 ) -> InstructionId {
-    let shape = cx.shape(value).clone();
+    let shape = cx.logical_shape(value);
     let call = super::custom_call::marker("Sharding");
     let instruction = cx.add(call, shape, &[value]);
     cx.module[instruction].info_mut().sharding = Some(sharding);

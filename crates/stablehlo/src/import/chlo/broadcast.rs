@@ -113,7 +113,7 @@ pub(in super::super) fn compare<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Re
 pub(in super::super) fn select<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Result {
     let mut operands = cx.exactly::<3>(view)?;
     spread(cx, view, &mut operands)?;
-    let shape = cx.shape(operands[1]).clone();
+    let shape = cx.logical_shape(operands[1]);
     let instruction = cx.add(Op::Select(Select {}), shape, &operands);
     cx.finish(view, instruction)
 }

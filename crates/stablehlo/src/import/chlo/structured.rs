@@ -261,7 +261,7 @@ pub(in super::super) fn scan<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Resul
     let shapes = view.result_shapes()?;
     let first = match inputs {
         0 => shapes.first().cloned(),
-        _ => Some(cx.shape(operands[0]).clone()),
+        _ => Some(cx.logical_shape(operands[0])),
     };
     let rank = first.as_ref().and_then(Shape::as_array).map_or(0, ArrayShape::rank);
     check_dimension(view, "dimension", dimension, rank)?;
