@@ -109,7 +109,7 @@ enum Verdict {
 
 fn check(source: &mlir::Module, entry: &str) -> Result<Verdict> {
     let options = import::Options { entry: entry.to_owned(), ..import::Options::default() };
-    let module = import::import(source, &options).map_err(rxla_stablehlo::error_of)?;
+    let module = rxla_stablehlo::import(source, &options).map_err(rxla_stablehlo::error_of)?;
     let findings = verify(&module);
     if findings.iter().any(|finding| finding.severity == Severity::Error) {
         let text = render_all(&findings, None);

@@ -94,11 +94,11 @@ pub(super) fn finish<'a>(cx: &mut Importer<'a>, root: View<'a>) -> Result {
     Ok(())
 }
 
-fn tuple_parts<'s>(
+fn tuple_parts(
     root: View<'_>,
     name: &str,
     items: &[Attribute],
-    shape: &'s mut Shape,
+    shape: &Shape,
 ) -> Result<Vec<Shape>> {
     match shape.as_tuple() {
         Some(parts) if parts.len() == items.len() => Ok(parts.to_vec()),

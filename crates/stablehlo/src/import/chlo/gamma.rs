@@ -12,35 +12,9 @@ use rxla_hlo::{ElementType, InstructionId};
 
 use super::super::attributes::View;
 use super::super::importer::{Importer, Result};
+use super::coefficients::{LANCZOS, LANCZOS_BASE, LANCZOS_G, ZETA};
 use super::expression::{Real, with_f32_at_least};
 
-const LANCZOS_G: f64 = 7.0;
-const LANCZOS_BASE: f64 = 0.999_999_999_999_809_9;
-const LANCZOS: [f64; 8] = [
-    676.520_368_121_885_1,
-    -1_259.139_216_722_402_8,
-    771.323_428_777_653_1,
-    -176.615_029_162_140_6,
-    12.507_343_278_686_905,
-    -0.138_571_095_265_720_12,
-    9.984_369_578_019_572e-6,
-    1.505_632_735_149_311_6e-7,
-];
-/// (2k)! / B(2k) for k = 12, …, 1.
-const ZETA: [f64; 12] = [
-    -7.1661652561756670113e18,
-    1.8152105401943546773e17,
-    -4.5979787224074726105e15,
-    1.1646782814350067249e14,
-    -2.950130727918164224e12,
-    7.47242496e10,
-    -1.8924375803183791606e9,
-    47900160.0,
-    -1209600.0,
-    30240.0,
-    -720.0,
-    12.0,
-];
 const ZETA_TERMS: usize = 9;
 
 /// What both gamma functions start with: whether to reflect, and the argument less one then.

@@ -5,6 +5,7 @@
 
 mod bits;
 mod broadcast;
+mod coefficients;
 mod error_function;
 mod expression;
 mod gamma;
