@@ -1,6 +1,7 @@
 //! Mutates real bytecode, reads it and writes what could be read, looking for panics and slow inputs.
 //!
-//! `fuzz_bytecode [--seconds N] [--seed N] [--save DIR] SEED_DIR`; what fails is saved under a name
+//! `fuzz_bytecode [--seconds N] [--seed N] [--import] [--save DIR] SEED_DIR`; with `--import`, accepted
+//! programs are also translated to HLO. What fails is saved under a name
 //! that says why, and the exit status is 1. Run it under `ulimit -v` to catch allocations as well.
 
 use std::io::{self, Write};
@@ -9,11 +10,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use rxla_stablehlo::{bytecode, vhlo};
+use rxla_stablehlo::vhlo::Version;
+use rxla_stablehlo::{bytecode, import};
 
 fn main() -> ExitCode {
     let mut seconds = 60;
     let mut state = 1;
+    let mut and_import = false;
     let mut save = PathBuf::from(".");
     let mut directory = PathBuf::from("tests/stablehlo/bytecode");
     let mut arguments = std::env::args().skip(1);
@@ -22,6 +25,7 @@ fn main() -> ExitCode {
         match argument.as_str() {
             "--seconds" => seconds = value().parse().unwrap_or(seconds),
             "--seed" => state = value().parse().unwrap_or(state),
+            "--import" => and_import = true,
             "--save" => save = value().into(),
             _ => directory = argument.into(),
         }
@@ -41,7 +45,7 @@ fn main() -> ExitCode {
     while start.elapsed() < Duration::from_secs(seconds) {
         let input = mutate(&seeds, &mut random);
         let began = Instant::now();
-        let outcome = catch_unwind(AssertUnwindSafe(|| run(&input)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| run(&input, and_import)));
         let took = began.elapsed();
         runs += 1;
         slowest = slowest.max(took);
@@ -66,15 +70,15 @@ fn main() -> ExitCode {
 }
 
 /// Whether the input is accepted.
-fn run(input: &[u8]) -> bool {
-    match bytecode::read(input, bytecode::TextParsers::default()) {
-        Ok(mut read) => {
-            let upgraded = vhlo::upgrade(&mut read.module).is_ok();
+fn run(input: &[u8], and_import: bool) -> bool {
+    match rxla_stablehlo::read(input) {
+        Ok(module) => {
             // What can be read is also written.
-            if upgraded {
-                _ = bytecode::portable_artifact(&read.module, vhlo::Version::new(1, 17));
+            _ = bytecode::portable_artifact(&module, Version::new(1, 17));
+            if and_import {
+                _ = rxla_stablehlo::import(&module, &import::Options::default());
             }
-            upgraded
+            true
         }
         // Messages are made from the input too.
         Err(error) => error.to_string().is_empty(),
