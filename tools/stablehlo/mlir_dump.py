@@ -205,6 +205,14 @@ def attr_text(attr):
             items = ", ".join(str(bool(v)).lower() if name == "i1" else str(v) for v in attr)
             return f"array<{name}: {items}>" if items else f"array<{name}>"
     text = str(attr)
+    if text.startswith('dense<["'):
+        values, ty = text.removeprefix("dense<[").rsplit("]> : ", 1)
+        return f"strings {ty} {values}"
+    for name, pack, unpack in (("f32", "<f", "<I"), ("f64", "<d", "<Q")):
+        if text.startswith(f"array<{name}: "):
+            numbers = text[len(name) + 8 : -1].split(", ")
+            bits = (struct.unpack(unpack, struct.pack(pack, float(number)))[0] for number in numbers)
+            return f"array<{name}: " + ", ".join(f"{number:x}" for number in bits) + ">"
     if text.startswith("#stablehlo.result_accuracy") or text.startswith("#stablehlo<result_accuracy"):
         return result_accuracy(text)
     return escape_text(text)
@@ -247,6 +255,10 @@ class Dump:
         operands = ", ".join(str(self.numbers.get(v, "forward")) for v in op.operands)
         results = ", ".join(type_text(r.type) for r in op.results)
         attributes = {}
+        if "." in op.name and not op.name.split(".")[0] in ("stablehlo", "func", "builtin", "sdy", "chlo"):
+            # The bindings do not show the properties of operations that are not registered.
+            self.lines.append(f"{depth} {op.name} unregistered")
+            return
         for i in range(len(op.attributes)):
             named = op.attributes[i]
             if named.name == "value" and is_complex(op):

@@ -241,6 +241,72 @@ class Exported:
             return ir.Module.parse(self.exported.mlir_module(), context)
 
 
+MODULES = {
+    "resource": """module {
+  func.func @main() -> (tensor<3xf32>, tensor<2xi1>) {
+    %0 = "stablehlo.constant"() <{value = dense_resource<blob> : tensor<3xf32>}> : () -> tensor<3xf32>
+    %1 = stablehlo.constant dense<[true, false]> : tensor<2xi1>
+    return %0, %1 : tensor<3xf32>, tensor<2xi1>
+  }
+}
+{-#
+  dialect_resources: { builtin: { blob: "0x040000000000803F0000004000004040" } }
+#-}""",
+    "unregistered": """module attributes {other.unit, other.thing = #other.thing<1, "two">, other.nested = @a::@b::@c} {
+  %0:2 = "other.op"() <{one = 1 : i7, two = "x"}> {three = !other.type<3>} : () -> (i32, !other.type<4>)
+  "other.use"(%0#1, %0#0) ({
+  ^bb0(%a: i32):
+    "other.branch"(%a)[^bb1, ^bb2] : (i32) -> ()
+  ^bb1:
+    "other.end"() : () -> ()
+  ^bb2:
+    "other.branch"(%a)[^bb1] : (i32) -> ()
+  }, {}) : (!other.type<4>, i32) -> ()
+}""",
+    "attributes": """module attributes {a.a = dense<["x", "y"]> : tensor<2x!other.s>, a.b = array<i8: 1, -1>, a.c = array<f32: 1.5, -0.0>,
+  a.d = 1.0e300 : f64, a.e = 0.1 : f32, a.f = -5 : si16, a.g = 18446744073709551615 : ui64, a.h = dense<> : tensor<0x3xi4>,
+  a.k = vector<2x3xf32>, a.l = memref<?x3xf32>,
+  a.m = tuple<i32, tensor<*xf32>>, a.n = (i32, i64) -> (), a.o = none, a.p = 3 : index, a.q = array<i16: 3>, a.r = array<f64: 2.0>,
+  a.t = f80, a.u = dense<-7> : vector<4xi64>,
+  a.v = tensor<3x?xf32, #stablehlo.bounds<?, 9>>, a.w = !stablehlo.token, a.x = dense<[1, -2]> : tensor<2xindex>} {
+}""",
+    "quantized": """module {
+  func.func @main(%a: tensor<2x3x!quant.uniform<i8:f32:1, {0.1:1,0.2,0.3:-4}>>, %b: tensor<2x!quant.uniform<u4<1:14>:bf16, 0.25:7>>,
+      %d: tensor<2xf32>, %c: tensor<?x2x!quant.uniform<i32:f32, 1.0>, #stablehlo.bounds<4, ?>>) -> tensor<2xbf16> {
+    %0 = stablehlo.convert %d : (tensor<2xf32>) -> tensor<2xbf16>
+    return %0 : tensor<2xbf16>
+  }
+}""",
+    "tuples": """module @"odd name \\22" {
+  func.func private @f(%arg0: tuple<tensor<f32>, tuple<>>, %arg1: !stablehlo.token) -> tensor<f32> {
+    %0 = stablehlo.get_tuple_element %arg0[0] : (tuple<tensor<f32>, tuple<>>) -> tensor<f32>
+    %1:2 = "stablehlo.infeed"(%arg1) <{infeed_config = "x", layout = [[]]}> : (!stablehlo.token) -> (tensor<f32>, !stablehlo.token)
+    %2 = "stablehlo.outfeed"(%1#0, %1#1) : (tensor<f32>, !stablehlo.token) -> !stablehlo.token
+    return %0 : tensor<f32>
+  }
+  func.func private @declared(tensor<f32>) -> tensor<f32>
+}""",
+}
+
+
+class Parsed:
+    def __init__(self, text):
+        self.text = text
+
+    def compiler_ir(self, _dialect):
+        from jax._src.interpreters import mlir
+        from jaxlib.mlir import ir
+
+        with mlir.make_ir_context() as context:
+            context.allow_unregistered_dialects = True
+            return ir.Module.parse(self.text, context)
+
+
+def modules():
+    for name, text in MODULES.items():
+        yield f"text_{name}", lambda text=text: Parsed(text)
+
+
 def all_programs():
-    for group in (elementwise, structural, control, libraries, sharded):
+    for group in (elementwise, structural, control, libraries, sharded, modules):
         yield from group()

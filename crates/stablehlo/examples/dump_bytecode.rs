@@ -61,6 +61,10 @@ impl Dump<'_> {
     fn operation(&mut self, op: OpId, depth: usize) {
         let module = self.module;
         let operation = &module.operations[op];
+        if !matches!(operation.dialect(), "stablehlo" | "func" | "builtin" | "sdy" | "chlo") {
+            _ = writeln!(self.out, "{depth} {} unregistered", operation.name);
+            return;
+        }
         let operands: Vec<String> = operation
             .operands
             .iter()
@@ -391,7 +395,9 @@ fn attribute_text(attribute: &Attribute) -> String {
             DenseArray::F64(v) => format!("array<f64: {}>", list(v, |x| format!("{x:x}"))),
         }
         .replace(": >", ">"),
-        Attribute::DenseResource(resource) => format!("resource {}", resource.key),
+        Attribute::DenseResource(resource) => {
+            format!("dense_resource<{}> : {}", resource.key, type_text(&resource.ty))
+        }
         Attribute::Location(location) => location_text(location),
         Attribute::Enum(value) => {
             let dialect = match value.dialect {

@@ -49,7 +49,7 @@ pub(super) fn read(sections: Sections<'_>, parsers: TextParsers) -> Result<Modul
         },
         scopes: vec![Vec::new()],
         places: length,
-        attribute_budget: 16 * length + 4096,
+        attribute_budget: 4 * length + (1 << 16),
         depth: 0,
     };
     reader.top(ir)?;
@@ -219,7 +219,7 @@ impl<'a> Reader<'a> {
             self.attribute_budget = budget;
             attributes.extend(entries.iter().map(|entry| OperationAttribute {
                 name: entry.name.clone(),
-                kind: properties::kind(&name, entry.name.as_str().unwrap_or_default()),
+                kind: self.layouts[op].kind(&entry.name),
                 value: entry.value.clone(),
             }));
         }
@@ -227,17 +227,15 @@ impl<'a> Reader<'a> {
             if self.version < since::PROPERTIES {
                 return Err(cursor.error("this version of bytecode has no properties"));
             }
+            let index = cursor.varint()?;
+            let index = checked_index(cursor, index, self.properties.len(), "properties")?;
+            let data = self.properties[index];
             if self.op_names[op].registered {
-                let index = cursor.varint()?;
-                let index = checked_index(cursor, index, self.properties.len(), "properties")?;
-                let data = self.properties[index];
                 let layout = &self.layouts[op];
                 properties::read(data, &name, layout, &mut self.entries, &mut attributes)?;
             } else {
-                let value = self.entries.attribute(cursor)?;
                 let before = attributes.len();
-                properties::from_dictionary(&value, &mut attributes)
-                    .ok_or_else(|| cursor.error("properties are not a dictionary"))?;
+                properties::read_dictionary(data, &mut self.entries, &mut attributes)?;
                 self.attribute_budget =
                     self.attribute_budget.checked_sub(attributes.len() - before).ok_or_else(
                         || Error::resource_exhausted("operations have too many properties"),

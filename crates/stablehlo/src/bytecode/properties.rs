@@ -6,10 +6,9 @@ use rxla_base::{Error, Result};
 use super::cursor::Span;
 use super::entries::Entries;
 use crate::mlir::{
-    Attribute, AttributeKind, InherentAttribute, OperationAttribute, attribute_kind,
-    inherent_attributes,
+    AttributeKind, ByteString, InherentAttribute, OperationAttribute, inherent_attributes,
 };
-use crate::vhlo::versioned_op;
+use crate::vhlo::{Version, versioned_op};
 
 /// What is known of an operation's properties.
 #[derive(Clone, Debug)]
@@ -36,6 +35,16 @@ impl Layout {
             None => Layout::Unknown,
         }
     }
+
+    /// Whether an attribute found in an operation's dictionary is its own.
+    pub(super) fn kind(&self, attribute: &ByteString) -> AttributeKind {
+        match self {
+            Layout::Known(layout) if layout.iter().any(|own| *attribute == own.name) => {
+                AttributeKind::Inherent
+            }
+            Layout::Known(_) | Layout::Unknown => AttributeKind::Discardable,
+        }
+    }
 }
 
 /// Attributes that operations got lately. Programs without versions do not say what their writer knew,
@@ -45,17 +54,6 @@ const LATE: [(&str, &str); 3] = [
     ("stablehlo.collective_broadcast", "has_dynamic_root"),
     ("stablehlo.custom_call", "result_tilings"),
 ];
-
-/// Whether an attribute found in an operation's dictionary is its own.
-pub(super) fn kind(operation: &str, attribute: &str) -> AttributeKind {
-    match operation.strip_prefix("vhlo.") {
-        Some(name) => match versioned_op(name) {
-            Some(row) if row.attributes.contains(&attribute) => AttributeKind::Inherent,
-            Some(_) | None => AttributeKind::Discardable,
-        },
-        None => attribute_kind(operation, attribute),
-    }
-}
 
 /// Whether readers of today may not know the attribute, so that it is left out where it says nothing.
 pub(super) fn is_late(operation: &str, attribute: &str) -> bool {
@@ -71,6 +69,12 @@ pub(super) fn read(
     attributes: &mut Vec<OperationAttribute>,
 ) -> Result<()> {
     let Layout::Known(layout) = layout else {
+        if operation.starts_with("vhlo.") {
+            return Err(Error::invalid_argument(format!(
+                "there is no operation `{operation}` in VHLO {} or before",
+                Version::CURRENT
+            )));
+        }
         let what = format!("the properties of `{operation}` in bytecode");
         return Err(Error::unimplemented(what));
     };
@@ -110,14 +114,21 @@ fn read_layout<'l>(
     cursor.finish()
 }
 
-/// The properties of an operation that its writer did not know are a dictionary.
-pub(super) fn from_dictionary(
-    value: &Attribute,
+/// Reads the properties of an operation that its writer did not know: a dictionary.
+pub(super) fn read_dictionary(
+    data: Span<'_>,
+    entries: &mut Entries<'_>,
     attributes: &mut Vec<OperationAttribute>,
-) -> Option<()> {
-    for entry in value.as_dictionary()? {
-        let (name, value) = (entry.name.clone(), entry.value.clone());
-        attributes.push(OperationAttribute { name, kind: AttributeKind::Inherent, value });
-    }
-    Some(())
+) -> Result<()> {
+    let mut cursor = data.cursor("properties of an operation");
+    let dictionary = entries.attribute(&mut cursor)?;
+    let Some(named) = dictionary.as_dictionary() else {
+        return Err(cursor.error("properties are not a dictionary"));
+    };
+    attributes.extend(named.iter().map(|entry| OperationAttribute {
+        name: entry.name.clone(),
+        kind: AttributeKind::Inherent,
+        value: entry.value.clone(),
+    }));
+    cursor.finish()
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rxla_base::{Error, Result};
 
 use super::emitter::{Emitter, Entry, Kept, Tables};
-use super::{sdy, stablehlo, vhlo};
+use super::{resources, sdy, stablehlo, vhlo};
 use crate::mlir::{
     Attribute, ByteString, DenseArray, DenseElements, Location, LocationKind, NamedAttribute,
     Opaque, Type,
@@ -334,10 +334,14 @@ fn plain(tables: &mut Tables, attribute: &Attribute) -> Result<Encoded> {
             }
         }
         Attribute::DenseResource(resource) => {
-            return Err(Error::unimplemented(format_args!(
-                "writing the resource `{}` to bytecode",
-                resource.key
-            )));
+            encoded = new(16);
+            let ty = tables.ty(&resource.ty, Encoding::Plain)?;
+            let Some(handle) = resources::handle(&tables.resources, &resource.key) else {
+                let key = &resource.key;
+                return Err(Error::invalid_argument(format!("there is no resource `{key}`")));
+            };
+            encoded.data.length(ty);
+            encoded.data.length(handle);
         }
         Attribute::Sdy(attribute) => return sdy::attribute(tables, attribute),
         Attribute::Enum(_)

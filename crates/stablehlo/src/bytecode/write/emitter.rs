@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rustc_hash::FxHashMap;
 
 use super::super::sections::since;
-use crate::mlir::{Attribute, ByteString, Location, Type};
+use crate::mlir::{Attribute, ByteString, Location, Resource, Type};
 
 /// Bytes in the making.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +18,26 @@ impl Emitter {
 
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Fills up to a multiple of a power of two.
+    pub(super) fn align(&mut self, alignment: u64) {
+        while self.0.len() as u64 & (alignment - 1) != 0 {
+            self.byte(0xcb);
+        }
+    }
+
+    /// A section whose contents start at a multiple of the alignment.
+    pub(super) fn aligned_section(&mut self, id: u8, alignment: u64, data: &[u8]) {
+        self.byte(id | 0x80);
+        self.length(data.len());
+        self.varint(alignment);
+        self.align(alignment);
+        self.bytes(data);
     }
 
     pub(super) fn byte(&mut self, byte: u8) {
@@ -112,6 +132,8 @@ pub(super) struct Tables {
     known: FxHashMap<Address, usize>,
     /// Those values, so that no other takes their address.
     kept: Vec<Kept>,
+    /// Those of the module that is written.
+    pub(super) resources: Vec<Resource>,
 }
 
 /// Where a shared value is, and whether it is written in VHLO's encoding.
@@ -125,6 +147,10 @@ pub(super) enum Kept {
 }
 
 impl Tables {
+    pub(super) fn new(resources: &[Resource]) -> Tables {
+        Tables { resources: resources.to_vec(), ..Tables::default() }
+    }
+
     /// The index of a value that was written before.
     pub(super) fn known(&self, address: Address) -> Option<usize> {
         self.known.get(&address).copied()

@@ -10,8 +10,8 @@ use super::super::sections::{IR_SECTION, since};
 use super::attributes::Encoding;
 use super::emitter::{Emitter, Tables};
 use crate::mlir::{
-    Attribute, AttributeKind, BlockId, MAX_DEPTH, Module, NamedAttribute, OpId, RegionId, Value,
-    ValueId, dictionary,
+    AttributeKind, BlockId, MAX_DEPTH, Module, NamedAttribute, OpId, RegionId, Value, ValueId,
+    dictionary,
 };
 use crate::vhlo::is_versioned_value;
 
@@ -163,34 +163,34 @@ impl Writer<'_> {
         }
         let name = &*self.module.operations[op].name;
         let attributes = &self.module.operations[op].attributes;
-        let Layout::Known(layout) = layout else {
-            let entries: Vec<NamedAttribute> = attributes
-                .iter()
-                .filter(|attribute| attribute.kind == AttributeKind::Inherent)
-                .map(|attribute| NamedAttribute {
-                    name: attribute.name.clone(),
-                    value: attribute.value.clone(),
-                })
-                .collect();
-            if entries.is_empty() {
-                return Ok(None);
-            }
-            return self.tables.attribute(&dictionary(entries), encoding).map(Some);
-        };
         let mut data = Emitter::default();
-        for declared in layout {
-            match (attributes.get(declared.name), declared.optional) {
-                (Some(value), optional) => {
-                    let index = self.property(value, encoding)?;
-                    if optional { data.flagged(index, true) } else { data.length(index) }
+        match layout {
+            Layout::Known(layout) => {
+                for declared in layout {
+                    match (attributes.get(declared.name), declared.optional) {
+                        (Some(value), optional) => {
+                            let index = self.tables.attribute(value, encoding)?;
+                            if optional { data.flagged(index, true) } else { data.length(index) }
+                        }
+                        (None, true) if is_late(name, declared.name) => {}
+                        (None, true) => data.flagged(0, false),
+                        (None, false) => {
+                            return Err(Error::invalid_argument(format!(
+                                "the attribute `{}` is missing",
+                                declared.name
+                            )));
+                        }
+                    }
                 }
-                (None, true) if is_late(name, declared.name) => {}
-                (None, true) => data.flagged(0, false),
-                (None, false) => {
-                    return Err(Error::invalid_argument(format!(
-                        "the attribute `{}` is missing",
-                        declared.name
-                    )));
+            }
+            Layout::Unknown => {
+                let inherent = attributes.iter().filter(|a| a.kind == AttributeKind::Inherent);
+                let entries: Vec<NamedAttribute> = inherent
+                    .map(|a| NamedAttribute { name: a.name.clone(), value: a.value.clone() })
+                    .collect();
+                if !entries.is_empty() {
+                    let index = self.tables.attribute(&dictionary(entries), encoding)?;
+                    data.length(index);
                 }
             }
         }
@@ -204,10 +204,6 @@ impl Writer<'_> {
             self.properties.blob(&data);
         }
         Ok(Some(index))
-    }
-
-    fn property(&mut self, value: &Attribute, encoding: Encoding) -> Result<usize> {
-        self.tables.attribute(value, encoding)
     }
 
     fn regions(&mut self, out: &mut Emitter, op: OpId, values: usize) -> Result<()> {

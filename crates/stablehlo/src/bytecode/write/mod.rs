@@ -7,6 +7,7 @@
 mod attributes;
 mod emitter;
 mod ir;
+mod resources;
 mod sdy;
 mod stablehlo;
 mod types;
@@ -29,7 +30,7 @@ pub fn portable_artifact(module: &Module, target: versions::Version) -> Result<V
 /// Writes a module as it is, in the given version of the format.
 pub fn write(module: &Module, producer: &str, version: u64) -> Result<Vec<u8>> {
     let version = version.min(VERSION);
-    let mut tables = Tables::default();
+    let mut tables = Tables::new(&module.resources);
     let parts = ir::write(module, version, &mut tables)?;
     let mut out = Emitter::default();
     out.bytes(&MAGIC);
@@ -37,6 +38,7 @@ pub fn write(module: &Module, producer: &str, version: u64) -> Result<Vec<u8>> {
     out.bytes(producer.as_bytes());
     out.byte(0);
     // Everything that adds strings has run; dialects are the last to.
+    let resources = resources::write(&module.resources, &mut tables);
     let dialects = tables.dialect_section(version);
     out.section(0, &tables.string_section());
     out.section(1, &dialects);
@@ -44,6 +46,10 @@ pub fn write(module: &Module, producer: &str, version: u64) -> Result<Vec<u8>> {
     out.section(2, &data);
     out.section(3, &offsets);
     out.section(4, &parts.ir);
+    if let Some(resources) = resources {
+        out.aligned_section(5, resources.alignment, &resources.data);
+        out.section(6, &resources.offsets);
+    }
     if version >= super::sections::since::PROPERTIES {
         out.section(8, &parts.properties);
     }
