@@ -4,7 +4,9 @@
 use rxla_base::{Error, Result};
 use rxla_hlo::{ComputationId, InstructionId, Module, Op, Sharding};
 
+use crate::flow::Flow;
 use crate::move_parts::{self, Devices};
+use crate::one_device;
 use crate::tiles::Tiles;
 
 /// The sharding that stands on an instruction.
@@ -23,11 +25,23 @@ pub(crate) fn target(module: &Module, instruction: InstructionId) -> Option<&str
 pub(crate) fn rewrite(
     module: &mut Module,
     computation: ComputationId,
+    flow: &Flow,
     devices: Devices,
 ) -> Result<()> {
     let mut markers = Vec::new();
     for instruction in module.post_order(computation) {
         let Some(name) = target(module, instruction) else { continue };
+        if name != "Sharding"
+            && let Some(device) = one_device::device(module, instruction)
+            && device < devices.partitions
+        {
+            one_device::make(module, instruction, device, devices)?;
+            continue;
+        }
+        if name == PARTITIONED_CALLBACK {
+            cut_operands(module, instruction, flow, devices)?;
+            continue;
+        }
         let Some(&operand) = module[instruction].operands().first() else { continue };
         match name {
             "Sharding" => markers.push((instruction, operand)),
@@ -51,6 +65,28 @@ pub(crate) fn rewrite(
     // Last, because the calls above read the shardings of their operands off the markers.
     for (marker, operand) in markers {
         module.replace_all_uses(marker, operand);
+    }
+    Ok(())
+}
+
+/// JAX's callback that each device makes with its own parts.
+const PARTITIONED_CALLBACK: &str = "xla_ffi_partitioned_python_cpu_callback";
+
+/// Gives a call its device's parts of operands, where these are known to be spread.
+fn cut_operands(
+    module: &mut Module,
+    call: InstructionId,
+    flow: &Flow,
+    devices: Devices,
+) -> Result<()> {
+    for (index, operand) in module[call].operands().to_vec().into_iter().enumerate() {
+        let Some(tiles) = flow.tiles(operand) else { continue };
+        let dims = dims(module, operand)?;
+        if tiles.divides(&dims) {
+            let part = tiles.part_dims(&dims);
+            let part = move_parts::cut(module, operand, tiles, &part, devices)?;
+            module.set_operand(call, index, part);
+        }
     }
     Ok(())
 }

@@ -12,6 +12,7 @@
 mod calls;
 mod flow;
 mod move_parts;
+mod one_device;
 mod tiles;
 
 use rxla_base::{Diagnostic, Error, Result, Severity};
@@ -38,7 +39,7 @@ pub fn partition(module: &mut Module) -> Result<()> {
     let flow = flow::Flow::new(module, devices.partitions)?;
     let results = results(module, &flow, devices.partitions)?;
     for computation in module.computations().to_vec() {
-        calls::rewrite(module, computation, devices)?;
+        calls::rewrite(module, computation, &flow, devices)?;
     }
     let parameters = module[entry].parameters().to_vec();
     let mut parameter_shardings = Vec::new();

@@ -101,7 +101,35 @@ pub(crate) fn gather(
     if cuts.iter().all(|&(pieces, _)| pieces == 1) {
         return Ok(part);
     }
-    // One after the other the parts of all devices, in a new first dimension.
+    let all = all_parts(module, part, devices)?;
+    let built = assemble(module, all, tiles, &cuts, &array.dims, &mut Vec::new())?;
+    // What the last pieces have beyond the end is cut off.
+    let built_dims = module[built].shape.as_array().map(|a| a.dims.to_vec()).unwrap_or_default();
+    if built_dims == whole {
+        return Ok(built);
+    }
+    let zeros = vec![0; whole.len()];
+    module.add_slice(computation, built, &zeros, whole).map_err(error)
+}
+
+/// The value that one device has.
+pub(crate) fn of_device(
+    module: &mut Module,
+    value: InstructionId,
+    device: usize,
+    devices: Devices,
+) -> Result<InstructionId> {
+    let dims = module[value].shape.as_array().map(|a| a.dims.to_vec()).unwrap_or_default();
+    let all = all_parts(module, value, devices)?;
+    row(module, all, device, &dims)
+}
+
+/// One after the other the values of all devices, in a new first dimension.
+fn all_parts(module: &mut Module, part: InstructionId, devices: Devices) -> Result<InstructionId> {
+    let computation = module[part].parent();
+    let Some(array) = module[part].shape.as_array().cloned() else {
+        return Err(Error::internal("parts are gathered of what is no array"));
+    };
     let mut stacked = vec![1];
     stacked.extend_from_slice(&array.dims);
     let row = reshape(module, part, array.element_type, &stacked)?;
@@ -120,22 +148,8 @@ pub(crate) fn gather(
         dimensions: [0][..].into(),
         use_global_device_ids: true,
     };
-    let all = module
-        .add_with_shape(
-            computation,
-            Op::AllGather(all_gather),
-            Shape::array(array.element_type, stacked.iter().copied()),
-            &[row],
-        )
-        .map_err(error)?;
-    let built = assemble(module, all, tiles, &cuts, &array.dims, &mut Vec::new())?;
-    // What the last pieces have beyond the end is cut off.
-    let built_dims = module[built].shape.as_array().map(|a| a.dims.to_vec()).unwrap_or_default();
-    if built_dims == whole {
-        return Ok(built);
-    }
-    let zeros = vec![0; whole.len()];
-    module.add_slice(computation, built, &zeros, whole).map_err(error)
+    let shape = Shape::array(array.element_type, stacked.iter().copied());
+    module.add_with_shape(computation, Op::AllGather(all_gather), shape, &[row]).map_err(error)
 }
 
 /// Joins the pieces whose first places are `place`, dimension by dimension.
@@ -160,14 +174,7 @@ fn assemble(
         let device = tiles.places.iter().position(|tile| has(tile)).ok_or_else(|| {
             Error::invalid_argument("a sharding leaves a part of its array to no device")
         })?;
-        let mut start = vec![0; part.len() + 1];
-        start[0] = device as i64;
-        let mut limit = vec![device as i64 + 1];
-        limit.extend_from_slice(part);
-        let row = module.add_slice(computation, all, &start, &limit).map_err(error)?;
-        let element_type =
-            module[all].shape.as_array().map_or(ElementType::F32, |array| array.element_type);
-        return reshape(module, row, element_type, part);
+        return row(module, all, device, part);
     }
     let mut pieces = Vec::new();
     for piece in 0..cuts[dimension].0 {
@@ -180,6 +187,24 @@ fn assemble(
     }
     let concatenate = Concatenate { dimensions: [dimension as i64][..].into() };
     module.add(computation, Op::Concatenate(concatenate), &pieces).map_err(error)
+}
+
+/// What one device has of the stacked values.
+fn row(
+    module: &mut Module,
+    all: InstructionId,
+    device: usize,
+    dims: &[i64],
+) -> Result<InstructionId> {
+    let computation = module[all].parent();
+    let mut start = vec![0; dims.len() + 1];
+    start[0] = device as i64;
+    let mut limit = vec![device as i64 + 1];
+    limit.extend_from_slice(dims);
+    let row = module.add_slice(computation, all, &start, &limit).map_err(error)?;
+    let element_type =
+        module[all].shape.as_array().map_or(ElementType::F32, |array| array.element_type);
+    reshape(module, row, element_type, dims)
 }
 
 fn reshape(

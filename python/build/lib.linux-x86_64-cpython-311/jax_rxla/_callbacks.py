@@ -1,0 +1,116 @@
+"""Calls of Python functions from running programs, on the platform `cpu` (see the plugin's
+`xla_ffi/python.rs`)."""
+
+import ctypes
+import traceback
+
+import ml_dtypes
+import numpy as np
+
+from jax_rxla._library import library
+
+# Element types by XLA's number.
+_DTYPES = {
+    1: np.bool_,
+    2: np.int8,
+    3: np.int16,
+    4: np.int32,
+    5: np.int64,
+    6: np.uint8,
+    7: np.uint16,
+    8: np.uint32,
+    9: np.uint64,
+    10: np.float16,
+    11: np.float32,
+    12: np.float64,
+    15: np.complex64,
+    16: ml_dtypes.bfloat16,
+    18: np.complex128,
+    19: ml_dtypes.float8_e5m2,
+    20: ml_dtypes.float8_e4m3fn,
+    21: ml_dtypes.int4,
+    22: ml_dtypes.uint4,
+    23: ml_dtypes.float8_e4m3b11fnuz,
+    24: ml_dtypes.float8_e5m2fnuz,
+    25: ml_dtypes.float8_e4m3fnuz,
+    26: ml_dtypes.int2,
+    27: ml_dtypes.uint2,
+    28: ml_dtypes.float8_e4m3,
+    29: ml_dtypes.float8_e3m4,
+    32: ml_dtypes.float4_e2m1fn,
+    33: ml_dtypes.float8_e8m0fnu,
+}
+_TOKEN = 17
+
+
+class _Buffer(ctypes.Structure):
+    """`XLA_FFI_Buffer`."""
+
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        ("extension_start", ctypes.c_void_p),
+        ("dtype", ctypes.c_int),
+        ("data", ctypes.c_void_p),
+        ("rank", ctypes.c_int64),
+        ("dims", ctypes.POINTER(ctypes.c_int64)),
+    ]
+
+    def array(self) -> np.ndarray | None:
+        """The memory as an array; nothing for a token."""
+        if self.dtype == _TOKEN:
+            return None
+        dtype = np.dtype(_DTYPES[self.dtype])
+        shape = tuple(self.dims[i] for i in range(self.rank))
+        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        if size == 0:
+            return np.empty(shape, dtype)
+        memory = (ctypes.c_char * size).from_address(self.data)
+        return np.frombuffer(memory, dtype).reshape(shape)
+
+
+_HOOK = ctypes.CFUNCTYPE(
+    ctypes.c_bool,
+    ctypes.py_object,
+    ctypes.POINTER(_Buffer),
+    ctypes.c_size_t,
+    ctypes.POINTER(_Buffer),
+    ctypes.c_size_t,
+    ctypes.c_void_p,
+    ctypes.c_size_t,
+)
+
+
+def _call(function, operands, operand_count, results, result_count, message, size) -> bool:
+    try:
+        # Copies, because a function may keep what it is called with.
+        arrays = [operands[i].array() for i in range(operand_count)]
+        arrays = [None if array is None else array.copy() for array in arrays]
+        for array in arrays:
+            if array is not None:
+                array.flags.writeable = False
+        values = function(*arrays)
+        for i in range(result_count):
+            target = results[i].array()
+            if target is None:
+                continue
+            value = np.asarray(values[i])
+            if value.shape != target.shape:
+                raise ValueError(
+                    f"result {i} of a callback has shape {value.shape}; {target.shape} is expected"
+                )
+            target[...] = value
+        return True
+    except BaseException:
+        text = "CpuCallback error calling callback: " + traceback.format_exc()
+        # The end of a trace tells most.
+        text = text.encode(errors="replace").replace(b"\0", b" ")[-(size - 1) :] + b"\0"
+        ctypes.memmove(message, text, len(text))
+        return False
+
+
+# Kept for the rest of the process: the plugin holds its address.
+_hook = _HOOK(_call)
+
+
+def install() -> None:
+    library().RXLA_SetPythonCallback(_hook)

@@ -1,0 +1,64 @@
+"""Custom calls: `jax.ffi` targets, jaxlib's LAPACK kernels and its Python callbacks, handed to the
+plugin's registry."""
+
+import ctypes
+
+from jaxlib import lapack, xla_client
+
+from jax_rxla._library import library
+
+_STAGES = ("instantiate", "prepare", "initialize", "execute")
+
+_get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_get_pointer.restype = ctypes.c_void_p
+_get_name = ctypes.pythonapi.PyCapsule_GetName
+_get_name.argtypes = [ctypes.py_object]
+_get_name.restype = ctypes.c_char_p
+
+
+def _pointer(capsule) -> int | None:
+    """The address in a capsule, whatever the capsule is called; nothing for no capsule."""
+    return None if capsule is None else _get_pointer(capsule, _get_name(capsule))
+
+
+def _text(name: str | bytes) -> bytes:
+    return name if isinstance(name, bytes) else name.encode()
+
+
+def _register(name, handler, platform, api_version, traits=None) -> None:
+    """A handler as `jax.ffi.register_ffi_target` takes it: one capsule, or one for each stage."""
+    if api_version != 1:
+        raise NotImplementedError(
+            f"custom call target {name!r} of platform {platform!r} has API version {api_version};"
+            " rxla calls handlers of the typed FFI (version 1) only"
+        )
+    stages = handler if isinstance(handler, dict) else {"execute": handler}
+    pointers = [_pointer(stages.get(stage)) for stage in _STAGES]
+    if not library().RXLA_RegisterFfiHandler(_text(name), *pointers):
+        raise RuntimeError(f"custom call target {name!r} could not be registered")
+
+
+def _register_type(name, type_registration) -> None:
+    if isinstance(type_registration, dict):
+        type_id = _pointer(type_registration["type_id"])
+        type_info = _pointer(type_registration.get("type_info"))
+    else:
+        type_id, type_info = _pointer(type_registration), None
+    if not library().RXLA_RegisterFfiType(_text(name), type_id, type_info):
+        raise RuntimeError(f"FFI type {name!r} could not be registered")
+
+
+def serve(platform: str) -> None:
+    """Registers every custom call of a platform with the plugin: those there are, and those to
+    come."""
+    for name, handler in xla_client.custom_call_targets("Host").items():
+        if isinstance(handler, dict):
+            _register(name, handler, platform, 1)
+    # The kernels find LAPACK in SciPy; this tells them where.
+    lapack._lapack.initialize()
+    for name, handler, api_version in lapack.registrations()["cpu"]:
+        if api_version == 1:
+            _register(name, handler, platform, api_version)
+    xla_client.register_custom_call_handler(platform, _register)
+    xla_client.register_custom_type_handler(platform, _register_type)

@@ -1,0 +1,32 @@
+"""The shared library: where it is, and the functions of it that are not PJRT's."""
+
+import ctypes
+import functools
+import glob
+import os
+
+
+def library_path() -> str:
+    """The plugin's path: `RXLA_LIBRARY_PATH`, or the one inside this package."""
+    if path := os.environ.get("RXLA_LIBRARY_PATH"):
+        return path
+    here = os.path.dirname(os.path.abspath(__file__))
+    found = sorted(glob.glob(os.path.join(here, "_plugin*.so")))
+    if not found:
+        raise FileNotFoundError(
+            f"there is no plugin library in {here}; install the wheel, or set RXLA_LIBRARY_PATH to"
+            " a librxla_pjrt.so that cargo has built"
+        )
+    return found[0]
+
+
+@functools.cache
+def library() -> ctypes.CDLL:
+    """The library. JAX loads it too, and the two share one copy of it."""
+    library = ctypes.CDLL(library_path())
+    library.RXLA_RegisterFfiHandler.argtypes = [ctypes.c_char_p] + [ctypes.c_void_p] * 4
+    library.RXLA_RegisterFfiHandler.restype = ctypes.c_bool
+    library.RXLA_RegisterFfiType.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p]
+    library.RXLA_RegisterFfiType.restype = ctypes.c_bool
+    library.RXLA_SetPythonCallback.restype = None
+    return library

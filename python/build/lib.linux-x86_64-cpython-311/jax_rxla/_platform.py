@@ -1,0 +1,62 @@
+"""What JAX does for platforms it knows by name, done for ours.
+
+rxla runs programs on the CPU, so its lowerings are those of `cpu`: the two platforms share one
+table, and a rule that a library registers for `cpu` serves both. In particular LAPACK's functions
+become the same custom calls, served by the kernels in jaxlib (see `_ffi`): they are exactly what
+JAX's own `cpu` platform runs, including decompositions that have no HLO operation.
+"""
+
+import jax
+from jax._src import callback, compilation_cache
+from jax._src.interpreters import mlir
+from jax.interpreters import mlir as public_mlir
+
+
+class _Changed:
+    """An object with some attributes that read differently."""
+
+    def __init__(self, inner, **changed):
+        self._inner = inner
+        self.__dict__.update(changed)
+
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+
+
+def install(platform: str) -> None:
+    mlir._platform_specific_lowerings[platform] = mlir._platform_specific_lowerings["cpu"]
+    if platform not in mlir._platforms_with_donation:
+        mlir._platforms_with_donation.append(platform)
+    _install_callbacks(platform)
+    _install_compilation_cache(platform)
+    # JAX runs the Python side of callbacks on a `cpu` device. It has to be asked for: a list of
+    # platforms without it leaves no such device.
+    platforms = jax.config.jax_platforms
+    if platforms and platform in platforms.split(",") and "cpu" not in platforms.split(","):
+        jax.config.update("jax_platforms", platforms + ",cpu")
+
+
+def _install_callbacks(platform: str) -> None:
+    """Host callbacks by sends and receives, which PJRT offers to every platform. JAX has them under
+    the name `tpu`; the FFI's way is for platforms that its C++ knows by name."""
+    emit = callback.emit_python_callback
+
+    def emit_python_callback(ctx, *args, **kwargs):
+        if ctx.module_context.platforms == (platform,):
+            ctx = ctx.replace(module_context=_Changed(ctx.module_context, platforms=("tpu",)))
+        return emit(ctx, *args, **kwargs)
+
+    callback.emit_python_callback = emit_python_callback
+    public_mlir.emit_python_callback = emit_python_callback
+
+
+def _install_compilation_cache(platform: str) -> None:
+    """The persistent cache is for a fixed list of platforms."""
+    is_cache_used = compilation_cache.is_cache_used
+
+    def is_used(backend):
+        if backend.platform == platform:
+            backend = _Changed(backend, platform="cpu")
+        return is_cache_used(backend)
+
+    compilation_cache.is_cache_used = is_used
