@@ -189,6 +189,9 @@ pub(crate) fn iota(shape: &ArrayShape, dimension: usize) -> Result<ArrayLiteral>
     let line: Vec<i64> = (0..shape.dims[dimension]).collect();
     let line = ArrayLiteral::from_values([shape.dims[dimension]], &line);
     let line = elementwise::convert(line, shape.element_type)?;
+    if shape.rank() == 1 {
+        return Ok(line);
+    }
     broadcast(&line, &[dimension as i64], &ArrayShape::new(shape.element_type, shape.dims.clone()))
 }
 

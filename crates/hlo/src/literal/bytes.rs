@@ -4,18 +4,47 @@
 use std::fmt;
 use std::sync::Arc;
 
-use bytemuck::{Pod, Zeroable};
 use rxla_base::{Error, Result};
 
-/// A cache line, to make the allocator align.
-#[derive(Clone, Copy, Pod, Zeroable)]
-#[repr(C, align(64))]
-struct Line([u8; 64]);
+/// Where literals start: a cache line.
+const ALIGN: usize = 64;
 
-#[derive(Clone)]
+/// Memory of our own. It is taken in words that the allocator aligns without being asked, since it
+/// hands out large zeroed blocks for nothing only then, and used from the first aligned byte on.
 struct Owned {
-    lines: Box<[Line]>,
+    words: Box<[u128]>,
+    start: usize,
     len: usize,
+}
+
+impl Owned {
+    fn zeroed(len: usize) -> Result<Owned> {
+        let out_of_memory =
+            || Error::resource_exhausted(format!("out of memory allocating {len} bytes"));
+        let slack = ALIGN / size_of::<u128>() - 1;
+        let count = len.div_ceil(size_of::<u128>()).checked_add(slack).ok_or_else(out_of_memory)?;
+        let words: Box<[u128]> =
+            bytemuck::allocation::try_zeroed_slice_box(count).map_err(|()| out_of_memory())?;
+        let start = bytemuck::cast_slice::<u128, u8>(&words).as_ptr().align_offset(ALIGN);
+        Ok(Owned { words, start, len })
+    }
+
+    fn as_slice(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.words)[self.start..self.start + self.len]
+    }
+
+    fn as_mut_slice(&mut self) -> &mut [u8] {
+        &mut bytemuck::cast_slice_mut(&mut self.words)[self.start..self.start + self.len]
+    }
+}
+
+impl Clone for Owned {
+    /// Panics when there is no memory for the copy.
+    fn clone(&self) -> Owned {
+        let mut copy = Owned::zeroed(self.len).expect("memory for a copy on write");
+        copy.as_mut_slice().copy_from_slice(self.as_slice());
+        copy
+    }
 }
 
 #[derive(Clone)]
@@ -31,10 +60,7 @@ pub struct Bytes(Storage);
 impl Bytes {
     /// Zeroed memory; an error, not an abort, if there is not that much.
     pub fn zeroed(len: usize) -> Result<Bytes> {
-        let lines = bytemuck::allocation::try_zeroed_slice_box(len.div_ceil(64)).map_err(|()| {
-            Error::resource_exhausted(format!("out of memory allocating {len} bytes"))
-        })?;
-        Ok(Bytes(Storage::Owned(Arc::new(Owned { lines, len }))))
+        Ok(Bytes(Storage::Owned(Arc::new(Owned::zeroed(len)?))))
     }
 
     /// A copy of `bytes` in memory of our own.
@@ -59,7 +85,7 @@ impl Bytes {
 
     pub fn as_slice(&self) -> &[u8] {
         match &self.0 {
-            Storage::Owned(owned) => &bytemuck::cast_slice(&owned.lines)[..owned.len],
+            Storage::Owned(owned) => owned.as_slice(),
             Storage::Foreign(memory) => (**memory).as_ref(),
         }
     }
@@ -80,8 +106,7 @@ impl Bytes {
             *self = Bytes::copy_of((**memory).as_ref()).expect("memory for a copy on write");
         }
         let Storage::Owned(owned) = &mut self.0 else { unreachable!("made our own above") };
-        let owned = Arc::make_mut(owned);
-        &mut bytemuck::cast_slice_mut(&mut owned.lines)[..owned.len]
+        Arc::make_mut(owned).as_mut_slice()
     }
 
     /// The same bytes at an address that is a multiple of `align`, copied only if they are not.

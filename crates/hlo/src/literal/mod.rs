@@ -59,8 +59,9 @@ impl ArrayLiteral {
         Ok(ArrayLiteral { shape: shape.clone(), bytes: Bytes::zeroed(size)? })
     }
 
-    /// A literal over existing bytes: row-major, one element per byte width. Fails if the length
-    /// does not fit the shape.
+    /// A literal over existing bytes: row-major, one element per byte width. Bits beyond the width
+    /// of the type, which others leave as they like, are brought in order. Fails if the length does
+    /// not fit the shape.
     pub fn from_bytes(shape: &ArrayShape, bytes: Bytes) -> Result<ArrayLiteral> {
         if shape.byte_size() != Some(bytes.len()) {
             return Err(Error::invalid_argument(format!(
@@ -69,8 +70,15 @@ impl ArrayLiteral {
                 shape.byte_size().map_or("too many".to_owned(), |size| size.to_string()),
             )));
         }
-        let align = crate::with_native!(shape.element_type, T => align_of::<T>());
-        let bytes = bytes.aligned(align)?;
+        // Complex numbers are also moved about as words of their whole width.
+        let align = shape.element_type.byte_width().min(8);
+        let mut bytes = bytes.aligned(align)?;
+        if let Some(canonical) = canonical_byte(shape.element_type)
+            && bytes.as_slice().iter().any(|&byte| canonical(byte) != byte)
+        {
+            bytes = Bytes::copy_of(bytes.as_slice())?;
+            bytes.make_mut().iter_mut().for_each(|byte| *byte = canonical(*byte));
+        }
         Ok(ArrayLiteral { shape: shape.clone(), bytes })
     }
 
@@ -156,6 +164,24 @@ impl ArrayLiteral {
     }
 }
 
+/// What a byte of a type narrower than a byte has to be.
+fn canonical_byte(element_type: ElementType) -> Option<fn(u8) -> u8> {
+    use ElementType::*;
+    match element_type {
+        Pred => Some(|byte| u8::from(byte != 0)),
+        S1 => Some(|byte| ((byte << 7) as i8 >> 7) as u8),
+        S2 => Some(|byte| ((byte << 6) as i8 >> 6) as u8),
+        S4 => Some(|byte| ((byte << 4) as i8 >> 4) as u8),
+        U1 => Some(|byte| byte & 0x1),
+        U2 => Some(|byte| byte & 0x3),
+        U4 | F4e2m1fn => Some(|byte| byte & 0xf),
+        F6e3m2fn | F6e2m3fn => Some(|byte| byte & 0x3f),
+        S8 | S16 | S32 | S64 | U8 | U16 | U32 | U64 | F16 | Bf16 | F32 | F64 | F8e5m2 | F8e4m3
+        | F8e4m3fn | F8e4m3b11fnuz | F8e3m4 | F8e5m2fnuz | F8e4m3fnuz | F8e8m0fnu | C64
+        | C128 => None,
+    }
+}
+
 impl Literal {
     pub fn scalar<T: NativeType>(value: T) -> Literal {
         Literal::Array(ArrayLiteral::scalar(value))
@@ -219,5 +245,25 @@ impl Literal {
 impl From<ArrayLiteral> for Literal {
     fn from(array: ArrayLiteral) -> Literal {
         Literal::Array(array)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::native::{Pred, S4, U2};
+
+    #[test]
+    fn bits_beyond_the_type_are_brought_in_order() {
+        let bytes = |bytes: &[u8]| Bytes::copy_of(bytes).unwrap();
+        let shape = ArrayShape::new(ElementType::S4, [3]);
+        let literal = ArrayLiteral::from_bytes(&shape, bytes(&[0x08, 0xf8, 0x17])).unwrap();
+        assert_eq!(literal.values::<S4>(), [S4(-8), S4(-8), S4(7)]);
+        let shape = ArrayShape::new(ElementType::U2, [1]);
+        let literal = ArrayLiteral::from_bytes(&shape, bytes(&[0xff])).unwrap();
+        assert_eq!(literal.values::<U2>(), [U2(3)]);
+        let shape = ArrayShape::new(ElementType::Pred, [1]);
+        let literal = ArrayLiteral::from_bytes(&shape, bytes(&[2])).unwrap();
+        assert_eq!(literal.values::<Pred>(), [Pred::TRUE]);
     }
 }
