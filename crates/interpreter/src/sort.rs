@@ -106,7 +106,9 @@ fn ordered(
     } else if element_type == ElementType::U64 {
         values.values::<u64>().to_vec()
     } else if element_type.is_complex() {
-        return Err(Error::unimplemented(format!("a sort by keys of `{element_type}`")));
+        return Err(Error::invalid_argument(format!(
+            "an order is not defined for element type `{element_type}`"
+        )));
     } else {
         let wide = crate::movement::to_i64s(values)?;
         wide.into_iter().map(|value| value as u64 ^ SIGN).collect()

@@ -2,6 +2,7 @@
 
 mod common;
 mod control;
+mod coverage;
 mod devices;
 mod movement;
 mod numbers;
