@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use rxla_base::Result;
 use rxla_hlo::text::{PrintOptions, print};
+use rxla_hlo_proto::proto::HloProto;
+use rxla_hlo_proto::{Message, to_proto, to_proto_with_config};
 
 use crate::input::{self, Layouts};
 use crate::{Answer, output};
@@ -13,6 +15,12 @@ use crate::{Answer, output};
 enum Format {
     /// HLO text with everything in it
     Text,
+    /// XLA's `HloModuleProto`
+    Proto,
+    /// The proto with what it leaves out, such as the number of replicas
+    ProtoWithConfig,
+    /// The proto as XLA dumps it, `HloProto`
+    HloProto,
 }
 
 #[derive(Args)]
@@ -34,6 +42,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     let input = input::read(&arguments.file, arguments.layouts)?;
     let bytes = match arguments.to {
         Format::Text => print(&input.module, &PrintOptions::complete()).into_bytes(),
+        Format::Proto => to_proto(&input.module)?.encode_to_vec(),
+        Format::ProtoWithConfig => to_proto_with_config(&input.module)?.encode_to_vec(),
+        Format::HloProto => {
+            let hlo_module = Some(to_proto(&input.module)?);
+            HloProto { hlo_module, buffer_assignment: None }.encode_to_vec()
+        }
     };
     output::to(arguments.output.as_deref(), &bytes)?;
     Ok(Answer::Yes)

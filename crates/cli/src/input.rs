@@ -1,11 +1,13 @@
-//! Modules from files or standard input, whatever format they have.
+//! Modules from files or standard input, whatever format they have: HLO text, protos and snapshots
+//! of XLA, StableHLO as text or bytecode. The format is told by content.
 
 use std::io::Read;
 
 use clap::ValueEnum;
 use rxla_base::{Error, Result, SecondaryMap, Severity, Source, Span, render_all};
-use rxla_hlo::text::{MissingLayouts, ParseOptions, parse};
-use rxla_hlo::{Instruction, Module};
+use rxla_hlo::text::{MissingLayouts, ParseOptions};
+use rxla_hlo::{Instruction, Literal, Module};
+use rxla_hlo_proto::read_module_with;
 
 use crate::output;
 
@@ -28,6 +30,8 @@ pub(crate) struct Input {
     pub(crate) module: Module,
     /// Where instructions stand in the text.
     pub(crate) spans: SecondaryMap<Instruction, Span>,
+    /// Arguments that came with the module, from a snapshot.
+    pub(crate) arguments: Vec<Literal>,
 }
 
 impl Input {
@@ -40,12 +44,16 @@ impl Input {
 /// Reads a module. Warnings are shown.
 pub(crate) fn read(name: &str, layouts: Layouts) -> Result<Input> {
     let bytes = read_bytes(name)?;
-    let text = match String::from_utf8(bytes) {
-        Ok(text) if !text.contains('\0') => text,
-        _ => {
-            return Err(Error::invalid_argument(format!("`{name}` is not HLO text")));
-        }
-    };
+    if is_stablehlo(&bytes) {
+        let module = rxla_stablehlo::to_hlo(&bytes).map_err(|error| error.context(name))?;
+        return Ok(Input {
+            name: name.to_owned(),
+            text: None,
+            module,
+            spans: SecondaryMap::default(),
+            arguments: Vec::new(),
+        });
+    }
     let options = ParseOptions {
         missing_layouts: match layouts {
             Layouts::Keep => MissingLayouts::Keep,
@@ -53,27 +61,51 @@ pub(crate) fn read(name: &str, layouts: Layouts) -> Result<Input> {
         },
         ..ParseOptions::default()
     };
-    match parse(&text, &options) {
-        Ok(parsed) => {
-            if !parsed.warnings.is_empty() {
-                let source = Source { name, text: &text };
-                output::message(&render_all(&parsed.warnings, Some(&source)));
+    let read = read_module_with(&bytes, &options);
+    // Findings in text point into it; those in protos have no text to point into.
+    let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
+    let source = text.as_ref().map(|text| Source { name, text });
+    match read {
+        Ok(read) => {
+            if !read.warnings.is_empty() {
+                output::message(&render_all(&read.warnings, source.as_ref()));
             }
             Ok(Input {
                 name: name.to_owned(),
-                module: parsed.module,
-                spans: parsed.spans,
-                text: Some(text),
+                text: text.filter(|_| read.spans.is_some()),
+                module: read.module,
+                spans: read.spans.unwrap_or_default(),
+                arguments: read.arguments,
             })
         }
         Err(diagnostics) => {
-            let source = Source { name, text: &text };
-            output::message(&render_all(&diagnostics, Some(&source)));
+            output::message(&render_all(&diagnostics, source.as_ref()));
             let count = diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
             let errors = if count == 1 { "an error" } else { "errors" };
             Err(Error::invalid_argument(format!("`{name}` has {errors}")))
         }
     }
+}
+
+/// Bytecode begins with its own mark, text with a module, a function or an alias of MLIR.
+fn is_stablehlo(bytes: &[u8]) -> bool {
+    if rxla_stablehlo::bytecode::is_bytecode(bytes) {
+        return true;
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.find(|line| !line.starts_with("//")).unwrap_or("");
+    [
+        "module {",
+        "module @",
+        "module attributes",
+        "builtin.module",
+        "\"builtin.module\"",
+        "func.func",
+        "#",
+    ]
+    .iter()
+    .any(|start| first.starts_with(start))
 }
 
 fn read_bytes(name: &str) -> Result<Vec<u8>> {

@@ -54,7 +54,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     if findings.iter().any(|finding| finding.severity == Severity::Error) {
         return Err(Error::invalid_argument(format!("`{}` is not valid", input.name)));
     }
-    let values = parameters(&input.module, arguments)?;
+    // A snapshot brings its own arguments, unless others are asked for.
+    let own = arguments.input.is_empty() && arguments.random_inputs.is_none();
+    let values = if own && !input.arguments.is_empty() {
+        input.arguments
+    } else {
+        parameters(&input.module, arguments)?
+    };
     let (results, times) = match arguments.backend {
         Backend::Interpreter => interpret(input.module, &values, arguments.repeat)?,
     };

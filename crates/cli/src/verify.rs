@@ -1,11 +1,10 @@
 //! `rxla verify`.
 
 use clap::Args;
-use rxla_base::{Diagnostic, Result, Severity, render_all};
-use rxla_hlo::text::print_shape;
-use rxla_hlo::{Module, Shape, infer};
+use rxla_base::{Result, Severity, render_all};
+use rxla_hlo::verify_with_spans;
 
-use crate::input::{self, Input, Layouts};
+use crate::input::{self, Layouts};
 use crate::{Answer, output};
 
 #[derive(Args)]
@@ -20,7 +19,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     for file in &arguments.files {
         match input::read(file, Layouts::Keep) {
             Ok(input) => {
-                let findings = check_shapes(&input);
+                let findings = verify_with_spans(&input.module, &input.spans);
                 if !findings.is_empty() {
                     output::message(&render_all(&findings, input.source().as_ref()));
                 }
@@ -35,30 +34,4 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
         }
     }
     Ok(answer)
-}
-
-/// Compares the shape of each instruction with what its operands give.
-fn check_shapes(input: &Input) -> Vec<Diagnostic> {
-    let module: &Module = &input.module;
-    let mut findings = Vec::new();
-    for id in module.instruction_ids() {
-        let instruction = &module[id];
-        let operands: Vec<&Shape> =
-            instruction.operands().iter().map(|&operand| &module[operand].shape).collect();
-        if let Err(mut finding) =
-            infer(module, &instruction.op, &operands, Some(&instruction.shape))
-        {
-            finding = finding.note(format!(
-                "in `{} = {} {}`",
-                instruction.name(),
-                print_shape(&instruction.shape),
-                instruction.op.name()
-            ));
-            if input.text.is_some() {
-                finding = finding.at(input.spans[id]);
-            }
-            findings.push(finding);
-        }
-    }
-    findings
 }

@@ -55,8 +55,12 @@ impl Case {
         out.push_str("\n\n");
         out.push_str(SEPARATOR);
         out.push('\n');
-        out.push_str(expectation.trim_end());
-        out.push('\n');
+        // As comments, so that the whole file stays a module that other tools read.
+        for line in expectation.trim_end().lines() {
+            out.push_str(if line.is_empty() { "//" } else { "// " });
+            out.push_str(line);
+            out.push('\n');
+        }
         out
     }
 }
@@ -67,12 +71,13 @@ mod tests {
 
     #[test]
     fn parts() {
-        let text = "// test: print short\n// input: a\nHloModule m\n\n// ---- expect\nx\ny\n";
+        let text =
+            "// test: print short\n// input: a\nHloModule m\n\n// ---- expect\n// x\n//\n// y\n";
         let case = Case::parse(text).unwrap();
         assert_eq!((case.mode.as_str(), &case.arguments[..]), ("print", &["short".to_owned()][..]));
         assert_eq!(case.values("input"), ["a"]);
-        assert_eq!(case.expectation, Expectation::Text("x\ny\n".to_owned()));
-        assert_eq!(case.with_expectation("x\ny"), text);
+        assert_eq!(case.expectation, Expectation::Text("// x\n//\n// y\n".to_owned()));
+        assert_eq!(case.with_expectation("x\n\ny"), text);
         assert!(Case::parse("HloModule m").is_err());
     }
 }

@@ -6,15 +6,15 @@
 //! HloModule m …
 //!
 //! // ---- expect
-//! HloModule m, entry_computation_layout=…
+//! // HloModule m, entry_computation_layout=…
 //! ```
 //!
 //! * `print` prints the module; `print canonical` and so on with other options;
 //! * `verify` checks it, and each finding has to stand on its line as `// error: message`;
 //! * `run` evaluates it on the literals of `// input:` lines and prints the result.
 //!
-//! The expectation stands in the file itself, after a line `// ---- expect` or on the line that
-//! is wrong. With `RXLA_BLESS=1` in the environment the harness writes what it found into the
+//! The expectation stands in the file itself, in comments after a line `// ---- expect` or on the
+//! line that is wrong. With `RXLA_BLESS=1` in the environment the harness writes what it found into the
 //! file, for the author to read before it is committed.
 //!
 //! A new mode is one file here and one line in [`MODES`].

@@ -23,4 +23,4 @@ pub use config::{apply_config, from_proto_with_config, to_proto_with_config};
 pub use module_from_proto::from_proto;
 pub use module_to_proto::to_proto;
 pub use prost::{DecodeError, Message};
-pub use read::{Format, Read, decode, read_module, sniff};
+pub use read::{Format, Read, decode, read_module, read_module_with, sniff};

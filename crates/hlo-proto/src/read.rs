@@ -37,6 +37,11 @@ pub struct Read {
 
 /// Reads a module, whatever the format.
 pub fn read_module(bytes: &[u8]) -> Result<Read, Vec<Diagnostic>> {
+    read_module_with(bytes, &ParseOptions::default())
+}
+
+/// As [`read_module`], with options for text.
+pub fn read_module_with(bytes: &[u8], options: &ParseOptions) -> Result<Read, Vec<Diagnostic>> {
     match sniff(bytes) {
         Some(Format::Text) => {
             let text = std::str::from_utf8(bytes).map_err(|error| {
@@ -45,7 +50,7 @@ pub fn read_module(bytes: &[u8]) -> Result<Read, Vec<Diagnostic>> {
                     error.valid_up_to()
                 ))]
             })?;
-            let parsed = parse(text, &ParseOptions::default())?;
+            let parsed = parse(text, options)?;
             Ok(Read {
                 spans: Some(parsed.spans),
                 warnings: parsed.warnings,
@@ -53,10 +58,9 @@ pub fn read_module(bytes: &[u8]) -> Result<Read, Vec<Diagnostic>> {
             })
         }
         Some(format) => read_proto(bytes, format).map_err(|error| vec![error]),
-        None => Err(vec![
-            Diagnostic::error("this is neither HLO text nor a proto with an HLO module")
-                .hint("StableHLO is read by another reader"),
-        ]),
+        None => Err(vec![Diagnostic::error(
+            "this is neither HLO text nor a whole proto with an HLO module",
+        )]),
     }
 }
 
