@@ -6,12 +6,14 @@
 //! brought up to date first, so that behind the readers a module looks the same however it came.
 
 pub mod bytecode;
+pub mod export;
 pub mod ffi;
 pub mod import;
 pub mod mlir;
 pub mod text;
 pub mod vhlo;
 
+pub use export::export;
 pub use import::import;
 
 use rxla_base::{Code, Diagnostic, Error, Result, Severity, Source};
