@@ -58,7 +58,10 @@ fn flag(attributes: Declared, name: &'static str, value: bool) -> Declared {
 fn only(view: View<'_>, dimensions: &[i64]) -> Result<i64> {
     match dimensions {
         &[dimension] => Ok(dimension),
-        _ => Err(view.unimplemented(format_args!("with {} dimensions has no form", dimensions.len()))),
+        _ => {
+            Err(view
+                .unimplemented(format_args!("with {} dimensions has no form", dimensions.len())))
+        }
     }
 }
 
@@ -100,8 +103,7 @@ fn started<'m>(
     };
     let operands = cx.values(scope, view)?;
     let types = cx.result_types(view, shape)?;
-    let (op, results) =
-        cx.add_operation(scope.block, view, name, &operands, types, attributes)?;
+    let (op, results) = cx.add_operation(scope.block, view, name, &operands, types, attributes)?;
     cx.annotate(op, view);
     let result = cx.unpacked_results(shape, &results);
     let before = match operands.len() {

@@ -72,11 +72,7 @@ pub(super) fn async_start<'m>(
 }
 
 /// Destination, source and a context that nothing may look into.
-pub(super) fn copy_start<'m>(
-    cx: &Exporter<'m>,
-    scope: &Scope,
-    view: View<'m>,
-) -> Result<Exported> {
+pub(super) fn copy_start<'m>(cx: &Exporter<'m>, scope: &Scope, view: View<'m>) -> Result<Exported> {
     let operand = cx.operand(scope, view, 0)?;
     Ok(Exported::Tuple(vec![operand.clone(), operand]))
 }

@@ -106,8 +106,7 @@ fn received<'m>(
         .map(|(_, leaf)| cx.ty(view, leaf))
         .collect::<Result<Vec<_>>>()?;
     let operands = cx.values(scope, view)?;
-    let (op, results) =
-        cx.add_operation(scope.block, view, name, &operands, types, attributes)?;
+    let (op, results) = cx.add_operation(scope.block, view, name, &operands, types, attributes)?;
     cx.annotate(op, view);
     tree(shape, &mut results.into_iter()).ok_or_else(|| view.error("gives too few values"))
 }
@@ -124,8 +123,7 @@ fn sent<'m>(
     let mut operands = cx.leaves(scope.block, &data, view)?;
     operands.push(cx.value(scope, view, 1)?);
     let types = vec![Type::Token];
-    let (op, results) =
-        cx.add_operation(scope.block, view, name, &operands, types, attributes)?;
+    let (op, results) = cx.add_operation(scope.block, view, name, &operands, types, attributes)?;
     cx.annotate(op, view);
     Ok(Exported::Value(results[0]))
 }

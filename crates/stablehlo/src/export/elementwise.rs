@@ -185,8 +185,8 @@ pub(super) fn rng<'m>(
     let sizes = cx.add(scope.block, view, "stablehlo.constant", &[], vec![ty], constant)?;
     let mut operands = cx.values(scope, view)?;
     operands.extend(sizes);
-    let attributes = Declared::new()
-        .enumeration("rng_distribution", EnumValue::RngDistribution(distribution));
+    let attributes =
+        Declared::new().enumeration("rng_distribution", EnumValue::RngDistribution(distribution));
     cx.add_with(scope, view, "stablehlo.rng", &operands, attributes)
 }
 

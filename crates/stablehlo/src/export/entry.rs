@@ -58,12 +58,7 @@ fn module_attributes(cx: &mut Exporter<'_>) {
 }
 
 /// The function of a computation.
-fn function(
-    cx: &mut Exporter<'_>,
-    computation: ComputationId,
-    name: &str,
-    place: Place,
-) -> Result {
+fn function(cx: &mut Exporter<'_>, computation: ComputationId, name: &str, place: Place) -> Result {
     let source = cx.source;
     let root = cx.view(source[computation].root());
     let parameters = source[computation].parameters().to_vec();

@@ -2,13 +2,13 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use rxla_base::Diagnostic;
-use rxla_hlo::{ComputationId, Instruction, InstructionId, Module, Op, Shape};
+use rxla_hlo::{ComputationId, Instruction, InstructionId, Module, Shape};
 
 use super::attributes::{Declared, string_dictionary};
 use super::{table, types};
 use crate::mlir::{
-    self, Attribute, AttributeKind, BlockId, Location, LocationKind, MAX_DEPTH, Operation, RegionId,
-    Type, ValueId,
+    self, Attribute, AttributeKind, BlockId, Location, LocationKind, MAX_DEPTH, Operation,
+    RegionId, Type, ValueId,
 };
 
 pub(super) type Result<T = ()> = std::result::Result<T, Box<Diagnostic>>;
@@ -44,7 +44,6 @@ pub(super) struct Scope {
 /// An instruction with what is needed to say something about it.
 #[derive(Clone, Copy)]
 pub(super) struct View<'m> {
-    pub id: InstructionId,
     pub instruction: &'m Instruction,
 }
 
@@ -54,8 +53,9 @@ impl<'m> View<'m> {
         let opcode = self.instruction.op.name();
         let diagnostic = Diagnostic::error(message).note(format!("in `%{name} = {opcode}(…)`"));
         Box::new(match self.instruction.metadata() {
-            Some(metadata) if !metadata.source_file.is_empty() => diagnostic
-                .note(format!("from {}:{}", metadata.source_file, metadata.source_line)),
+            Some(metadata) if !metadata.source_file.is_empty() => {
+                diagnostic.note(format!("from {}:{}", metadata.source_file, metadata.source_line))
+            }
             _ => diagnostic,
         })
     }
@@ -90,7 +90,7 @@ impl<'m> Exporter<'m> {
     }
 
     pub(super) fn view(&self, id: InstructionId) -> View<'m> {
-        View { id, instruction: &self.source[id] }
+        View { instruction: &self.source[id] }
     }
 
     /// The name of the function for a computation that is called.
@@ -153,21 +153,14 @@ impl<'m> Exporter<'m> {
     }
 
     /// The value of an operand; a tuple becomes a value of tuple type.
-    pub(super) fn value(
-        &mut self,
-        scope: &Scope,
-        view: View<'m>,
-        index: usize,
-    ) -> Result<ValueId> {
+    pub(super) fn value(&mut self, scope: &Scope, view: View<'m>, index: usize) -> Result<ValueId> {
         let operand = self.operand(scope, view, index)?;
         Ok(self.pack(scope.block, &operand, view))
     }
 
     /// The values of all operands.
     pub(super) fn values(&mut self, scope: &Scope, view: View<'m>) -> Result<Vec<ValueId>> {
-        (0..view.instruction.operands().len())
-            .map(|index| self.value(scope, view, index))
-            .collect()
+        (0..view.instruction.operands().len()).map(|index| self.value(scope, view, index)).collect()
     }
 
     /// The shape of an operand.
@@ -336,9 +329,7 @@ impl<'m> Exporter<'m> {
         let mut stack = vec![value.clone()];
         while let Some(value) = stack.pop() {
             match &value {
-                Exported::Value(leaf)
-                    if !matches!(self.out.values[*leaf].ty, Type::Tuple(_)) =>
-                {
+                Exported::Value(leaf) if !matches!(self.out.values[*leaf].ty, Type::Tuple(_)) => {
                     leaves.push(*leaf);
                 }
                 _ => {
@@ -446,9 +437,4 @@ pub(super) fn location(view: View<'_>) -> Location {
         location = Location::name(metadata.op_name.as_str(), location);
     }
     location
-}
-
-/// The op of an instruction, for messages that need no more.
-pub(super) fn is_parameter(op: &Op) -> bool {
-    matches!(op, Op::Parameter(_))
 }

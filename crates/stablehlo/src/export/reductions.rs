@@ -49,11 +49,17 @@ pub(super) fn reduce_window<'m>(
         return Err(view.unimplemented("with a reversed window has no form"));
     }
     let attributes = Declared::new().dims("window_dimensions", &sizes(&dimensions));
-    let attributes =
-        window(view, attributes, &dimensions, "base_dilations", "window_dilations")?;
+    let attributes = window(view, attributes, &dimensions, "base_dilations", "window_dilations")?;
     let operands = cx.values(scope, view)?;
     let computations = [op.to_apply];
-    cx.add_with_regions(scope, view, "stablehlo.reduce_window", &operands, attributes, &computations)
+    cx.add_with_regions(
+        scope,
+        view,
+        "stablehlo.reduce_window",
+        &operands,
+        attributes,
+        &computations,
+    )
 }
 
 /// A window that is not given has one element in every dimension.

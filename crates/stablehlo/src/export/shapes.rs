@@ -29,10 +29,7 @@ pub(super) fn constant<'m>(
             Ok(Exported::Value(results[0]))
         }
         Literal::Tuple(parts) => Ok(Exported::Tuple(
-            parts
-                .iter()
-                .map(|part| constant(cx, scope, view, part))
-                .collect::<Result<Vec<_>>>()?,
+            parts.iter().map(|part| constant(cx, scope, view, part)).collect::<Result<Vec<_>>>()?,
         )),
         Literal::Token => {
             let name = "stablehlo.create_token";
