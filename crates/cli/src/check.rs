@@ -16,7 +16,8 @@ use rxla_base::{Error, Result, Severity, render_all};
 use rxla_hlo::literal::{Nans, Tolerance, Zeros, compare};
 use rxla_hlo::{ElementType, Literal, Module, Op, verify};
 use rxla_interpreter::{CustomCallRequest, CustomCalls, Options, evaluate_spmd};
-use rxla_stablehlo::{import, mlir};
+use rxla_stablehlo::import::{self, import};
+use rxla_stablehlo::mlir;
 
 use crate::{Answer, output};
 
@@ -109,7 +110,7 @@ enum Verdict {
 
 fn check(source: &mlir::Module, entry: &str) -> Result<Verdict> {
     let options = import::Options { entry: entry.to_owned(), ..import::Options::default() };
-    let module = rxla_stablehlo::import(source, &options).map_err(rxla_stablehlo::error_of)?;
+    let module = import(source, &options).map_err(rxla_stablehlo::error_of)?;
     let findings = verify(&module);
     if findings.iter().any(|finding| finding.severity == Severity::Error) {
         let text = render_all(&findings, None);

@@ -11,7 +11,13 @@ pub fn print(attribute: &Attribute) -> Result<String, String> {
     Ok(out)
 }
 
+/// Attributes share their parts, so that a small one may unfold to any length.
+const MAX_LENGTH: usize = 1 << 26;
+
 fn write_attribute(attribute: &Attribute, out: &mut String) -> Result<(), String> {
+    if out.len() > MAX_LENGTH {
+        return Err(format!("more than {MAX_LENGTH} bytes of text"));
+    }
     match attribute {
         Attribute::Unit => out.push_str("unit"),
         Attribute::Bool(value) => push(out, format_args!("{value}")),

@@ -6,6 +6,10 @@ use rxla_hlo::{FileLocation, Metadata, StackFrame, StackFrameIndex};
 
 use crate::mlir::{Location, LocationKind};
 
+/// How many parts of one location are looked at. Locations share their parts, so a small one may
+/// unfold to any number.
+const MAX_STEPS: usize = 2048;
+
 /// The stack frame table under construction; equal entries are stored once.
 #[derive(Default)]
 pub(super) struct FrameTable {
@@ -22,10 +26,12 @@ pub(super) fn metadata(frames: &mut FrameTable, location: &Location) -> Metadata
     if location.is_unknown() {
         return metadata;
     }
-    names(location, &mut metadata);
+    names(location, &mut metadata, &mut MAX_STEPS.clone());
     let place = below_names(location);
-    metadata.stack_frame_id = frames.chain(place, 0);
-    if let Some((file, line, end_line, column, end_column)) = innermost(place) {
+    metadata.stack_frame_id = frames.chain(place, 0, &mut MAX_STEPS.clone());
+    if let Some((file, line, end_line, column, end_column)) =
+        innermost(place, &mut MAX_STEPS.clone())
+    {
         metadata.source_file = file;
         metadata.source_line = line;
         metadata.source_end_line = end_line;
@@ -37,7 +43,9 @@ pub(super) fn metadata(frames: &mut FrameTable, location: &Location) -> Metadata
 
 /// `op_name` is the outermost name; a name that ends with a colon is the `op_type`, as XLA reads
 /// TensorFlow's locations. Of fused locations all names count.
-fn names(location: &Location, metadata: &mut Metadata) {
+fn names(location: &Location, metadata: &mut Metadata, budget: &mut usize) {
+    let Some(left) = budget.checked_sub(1) else { return };
+    *budget = left;
     match location.kind() {
         Some(LocationKind::Name { name, child }) => {
             let text = name.to_string_lossy();
@@ -45,15 +53,15 @@ fn names(location: &Location, metadata: &mut Metadata) {
             match text.strip_suffix(':') {
                 Some(op_type) => {
                     join(&mut metadata.op_type, op_type);
-                    names(child, metadata);
+                    names(child, metadata, budget);
                 }
                 None => join(&mut metadata.op_name, text),
             }
         }
-        Some(LocationKind::CallSite { callee, .. }) => names(callee, metadata),
+        Some(LocationKind::CallSite { callee, .. }) => names(callee, metadata, budget),
         Some(LocationKind::Fused { locations, .. }) => {
             for location in locations {
-                names(location, metadata);
+                names(location, metadata, budget);
             }
         }
         Some(
@@ -110,13 +118,16 @@ fn file_range(location: &Location) -> Option<Range> {
     }
 }
 
-fn innermost(location: &Location) -> Option<Range> {
+fn innermost(location: &Location, budget: &mut usize) -> Option<Range> {
+    *budget = budget.checked_sub(1)?;
     match location.kind()? {
-        LocationKind::Name { child, .. } => innermost(child),
+        LocationKind::Name { child, .. } => innermost(child, budget),
         LocationKind::CallSite { callee, caller } => {
-            innermost(callee).or_else(|| innermost(caller))
+            innermost(callee, budget).or_else(|| innermost(caller, budget))
         }
-        LocationKind::Fused { locations, .. } => locations.iter().find_map(innermost),
+        LocationKind::Fused { locations, .. } => {
+            locations.iter().find_map(|location| innermost(location, budget))
+        }
         LocationKind::FileLineCol { .. }
         | LocationKind::FileRange { .. }
         | LocationKind::Opaque { .. } => file_range(location),
@@ -126,22 +137,24 @@ fn innermost(location: &Location) -> Option<Range> {
 impl FrameTable {
     /// The id of the innermost frame of a location whose outer frames end with `parent`; 0 if the
     /// location names no file.
-    fn chain(&mut self, location: &Location, parent: i32) -> i32 {
+    fn chain(&mut self, location: &Location, parent: i32, budget: &mut usize) -> i32 {
+        let Some(left) = budget.checked_sub(1) else { return 0 };
+        *budget = left;
         match location.kind() {
             Some(LocationKind::CallSite { callee, caller }) => {
-                let parent = self.chain(caller, parent);
-                match self.chain(callee, parent) {
+                let parent = self.chain(caller, parent, budget);
+                match self.chain(callee, parent, budget) {
                     0 => parent,
                     frame => frame,
                 }
             }
             Some(LocationKind::Name { name, child }) => match file_range(child) {
                 Some(range) => self.frame(&name.to_string_lossy(), range, parent),
-                None => self.chain(child, parent),
+                None => self.chain(child, parent, budget),
             },
             Some(LocationKind::Fused { locations, .. }) => locations
                 .iter()
-                .map(|location| self.chain(location, parent))
+                .map(|location| self.chain(location, parent, budget))
                 .find(|&frame| frame != 0)
                 .unwrap_or(0),
             Some(

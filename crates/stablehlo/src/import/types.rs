@@ -91,17 +91,26 @@ pub(super) fn storage(ty: &Type, signed: bool) -> Result<ElementType, String> {
         .ok_or_else(|| format!("quantised values of {width} bits have no counterpart in HLO"))
 }
 
+/// How many parts a type may have. Types share their parts, so a small one may unfold to any number.
+const MAX_PARTS: usize = 1 << 20;
+
 /// The shape, or the reason why there is none.
 pub(super) fn shape(ty: &Type) -> Result<Shape, String> {
+    shape_within(ty, &mut MAX_PARTS.clone())
+}
+
+fn shape_within(ty: &Type, budget: &mut usize) -> Result<Shape, String> {
+    let left = budget.checked_sub(1);
+    *budget = left.ok_or_else(|| format!("a tuple has more than {MAX_PARTS} parts"))?;
     Ok(match ty {
         Type::Tensor(tensor) => Shape::Array(array(tensor)?),
-        Type::Tuple(elements) => {
-            Shape::tuple(elements.iter().map(shape).collect::<Result<Vec<_>, _>>()?)
-        }
+        Type::Tuple(elements) => Shape::tuple(
+            elements.iter().map(|ty| shape_within(ty, budget)).collect::<Result<Vec<_>, _>>()?,
+        ),
         // A future is the tuple that an asynchronous operation carries.
-        Type::Future(elements) => {
-            Shape::tuple(elements.iter().map(shape).collect::<Result<Vec<_>, _>>()?)
-        }
+        Type::Future(elements) => Shape::tuple(
+            elements.iter().map(|ty| shape_within(ty, budget)).collect::<Result<Vec<_>, _>>()?,
+        ),
         Type::Token => Shape::Token,
         Type::MemRef(memref) => {
             Shape::Buffer(std::sync::Arc::new(sized(&memref.shape, &memref.element)?))

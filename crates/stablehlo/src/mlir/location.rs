@@ -4,10 +4,20 @@ use std::sync::Arc;
 
 use super::{Attribute, ByteString};
 
+/// How many parts are looked at in search of something. Parts are shared, so that a small location
+/// may unfold to any number of them.
+const MAX_STEPS: usize = 4096;
+
 /// A source location; `None` inside is the unknown one. One pointer, since every operation and
 /// block argument has one.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Location(Option<Arc<LocationKind>>);
+pub struct Location(Option<Arc<Node>>);
+
+#[derive(PartialEq, Eq, Debug)]
+struct Node {
+    kind: LocationKind,
+    depth: u32,
+}
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LocationKind {
@@ -29,7 +39,17 @@ impl Location {
     pub const UNKNOWN: Location = Location(None);
 
     pub fn new(kind: LocationKind) -> Location {
-        Location(Some(Arc::new(kind)))
+        let depth = match &kind {
+            LocationKind::FileLineCol { .. }
+            | LocationKind::FileRange { .. }
+            | LocationKind::Opaque { .. } => 0,
+            LocationKind::Name { child, .. } => child.depth(),
+            LocationKind::CallSite { callee, caller } => callee.depth().max(caller.depth()),
+            LocationKind::Fused { locations, .. } => {
+                locations.iter().map(Location::depth).max().unwrap_or(0)
+            }
+        };
+        Location(Some(Arc::new(Node { kind, depth: depth.saturating_add(1) })))
     }
 
     pub fn file_line_col(file: impl Into<ByteString>, line: u32, column: u32) -> Location {
@@ -46,7 +66,12 @@ impl Location {
 
     /// What the location says; `None` if it is unknown.
     pub fn kind(&self) -> Option<&LocationKind> {
-        self.0.as_deref()
+        self.0.as_deref().map(|node| &node.kind)
+    }
+
+    /// How deep it nests; 0 if it is unknown.
+    pub fn depth(&self) -> u32 {
+        self.0.as_deref().map_or(0, |node| node.depth)
     }
 
     pub fn is_unknown(&self) -> bool {
@@ -55,15 +80,20 @@ impl Location {
 
     /// File, line and column of the innermost frame: what a user wants to see first.
     pub fn source(&self) -> Option<(&ByteString, u32, u32)> {
+        self.source_within(&mut MAX_STEPS.clone())
+    }
+
+    fn source_within(&self, budget: &mut usize) -> Option<(&ByteString, u32, u32)> {
+        *budget = budget.checked_sub(1)?;
         match self.kind()? {
             LocationKind::FileLineCol { file, line, column }
             | LocationKind::FileRange { file, line, column, .. } => Some((file, *line, *column)),
-            LocationKind::Name { child, .. } => child.source(),
+            LocationKind::Name { child, .. } => child.source_within(budget),
             LocationKind::CallSite { callee, caller } => {
-                callee.source().or_else(|| caller.source())
+                callee.source_within(budget).or_else(|| caller.source_within(budget))
             }
             LocationKind::Fused { locations, .. } => {
-                locations.iter().find_map(|location| location.source())
+                locations.iter().find_map(|location| location.source_within(budget))
             }
             LocationKind::Opaque { .. } => None,
         }
@@ -77,11 +107,16 @@ impl Location {
 
     /// The outermost name, such as `jit(f)/jit(main)/add`, for HLO's `op_name`.
     pub fn op_name(&self) -> Option<&ByteString> {
+        self.op_name_within(&mut MAX_STEPS.clone())
+    }
+
+    fn op_name_within(&self, budget: &mut usize) -> Option<&ByteString> {
+        *budget = budget.checked_sub(1)?;
         match self.kind()? {
             LocationKind::Name { name, .. } => Some(name),
-            LocationKind::CallSite { callee, .. } => callee.op_name(),
+            LocationKind::CallSite { callee, .. } => callee.op_name_within(budget),
             LocationKind::Fused { locations, .. } => {
-                locations.iter().find_map(|location| location.op_name())
+                locations.iter().find_map(|location| location.op_name_within(budget))
             }
             LocationKind::FileLineCol { .. }
             | LocationKind::FileRange { .. }

@@ -2,7 +2,7 @@
 
 use super::cursor::Result;
 use super::parser::Parser;
-use crate::mlir::{Attribute, ByteString, Location, LocationKind};
+use crate::mlir::{Attribute, ByteString, Location, LocationKind, MAX_DEPTH};
 
 impl Parser<'_> {
     /// `loc(…)` if it stands next.
@@ -45,7 +45,11 @@ impl Parser<'_> {
                     parser.expect_keyword("at")?;
                     let caller = parser.location_body()?;
                     parser.expect(")")?;
-                    Ok(Location::call_site(callee, caller))
+                    // Outer frames beyond the limit are left out rather than refused.
+                    match caller.depth() as usize + 1 < MAX_DEPTH {
+                        true => Ok(Location::call_site(callee, caller)),
+                        false => Ok(callee),
+                    }
                 }
                 "fused" => {
                     parser.word();
@@ -54,7 +58,8 @@ impl Parser<'_> {
                         metadata = Some(parser.attribute()?);
                         parser.expect(">")?;
                     }
-                    let locations = parser.list("[", "]", |parser| parser.location_body())?;
+                    let mut locations = parser.list("[", "]", |parser| parser.location_body())?;
+                    locations.retain(|location| (location.depth() as usize) < MAX_DEPTH);
                     Ok(Location::new(LocationKind::Fused { locations, metadata }))
                 }
                 "loc" => parser.location(),
@@ -69,7 +74,10 @@ impl Parser<'_> {
         if self.eat("(") {
             let child = self.location_body()?;
             self.expect(")")?;
-            return Ok(Location::name(text, child));
+            return match (child.depth() as usize) < MAX_DEPTH {
+                true => Ok(Location::name(text, child)),
+                false => Ok(child),
+            };
         }
         if !self.eat(":") {
             return Ok(Location::name(text, Location::UNKNOWN));

@@ -15,6 +15,8 @@ pub(super) struct Parser<'a> {
     /// By name with its sigil: `#map`, `!alias`.
     aliases: FxHashMap<&'a str, Alias>,
     depth: usize,
+    /// Aliases of locations not read yet, in order of the text.
+    location_aliases: Vec<&'a str>,
     pub(super) module: Module,
     pub(super) scopes: Scopes<'a>,
     names: FxHashMap<&'a str, Arc<str>>,
@@ -58,6 +60,7 @@ impl<'a> Parser<'a> {
             cursor: Cursor::new(text),
             aliases: FxHashMap::default(),
             depth: 0,
+            location_aliases: Vec::new(),
             module: Module::new(),
             scopes: Scopes::new(),
             names: FxHashMap::default(),
@@ -150,6 +153,9 @@ impl<'a> Parser<'a> {
             }
             let definition = Span::new(begin, begin + name.len());
             let alias = Alias { definition, body: cursor.offset(), value: AliasValue::Unread };
+            if name.starts_with("#loc") {
+                self.location_aliases.push(name);
+            }
             if let Some(earlier) = self.aliases.insert(name, alias) {
                 return Err(Box::new(
                     Diagnostic::error(format!("alias `{name}` is defined twice"))
@@ -208,6 +214,13 @@ impl<'a> Parser<'a> {
     }
 
     fn alias(&mut self, name: &'a str, span: Span) -> Result<AliasValue> {
+        // A stack of calls is a chain of locations as long as the stack is deep, told from its end
+        // in aliases. Read in order, each needs only what has been read.
+        if name.starts_with("#loc") {
+            for earlier in std::mem::take(&mut self.location_aliases) {
+                self.alias(earlier, span)?;
+            }
+        }
         let Some(alias) = self.aliases.get_mut(name) else {
             return Err(Box::new(
                 Diagnostic::error(format!("alias `{name}` is not defined"))
