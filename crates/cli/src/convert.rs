@@ -7,6 +7,8 @@ use rxla_base::Result;
 use rxla_hlo::text::{PrintOptions, print};
 use rxla_hlo_proto::proto::HloProto;
 use rxla_hlo_proto::{Message, to_proto, to_proto_with_config};
+use rxla_stablehlo::vhlo::Version;
+use rxla_stablehlo::{bytecode, text};
 
 use crate::input::{self, Layouts};
 use crate::{Answer, output};
@@ -21,6 +23,10 @@ enum Format {
     ProtoWithConfig,
     /// The proto as XLA dumps it, `HloProto`
     HloProto,
+    /// StableHLO as MLIR text
+    Stablehlo,
+    /// StableHLO as bytecode of the current version, which JAX and others read
+    StablehloBytecode,
 }
 
 #[derive(Args)]
@@ -38,6 +44,10 @@ pub(crate) struct Arguments {
     output: Option<PathBuf>,
 }
 
+fn exported(module: &rxla_hlo::Module) -> Result<rxla_stablehlo::mlir::Module> {
+    rxla_stablehlo::export(module).map_err(rxla_stablehlo::error_of)
+}
+
 pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     let input = input::read(&arguments.file, arguments.layouts)?;
     let bytes = match arguments.to {
@@ -47,6 +57,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
         Format::HloProto => {
             let hlo_module = Some(to_proto(&input.module)?);
             HloProto { hlo_module, buffer_assignment: None }.encode_to_vec()
+        }
+        Format::Stablehlo => {
+            text::print(&exported(&input.module)?, text::PrintOptions::default()).into_bytes()
+        }
+        Format::StablehloBytecode => {
+            bytecode::portable_artifact(&exported(&input.module)?, Version::CURRENT)?
         }
     };
     output::to(arguments.output.as_deref(), &bytes)?;
