@@ -15,6 +15,8 @@ pub enum Format {
     HloProto,
     /// A serialized `HloModuleProtoWithConfig`.
     HloProtoWithConfig,
+    /// A file of `jax.export`.
+    JaxExport,
 }
 
 /// How a program is read.
@@ -31,6 +33,9 @@ pub fn read_module(format: Format, bytes: &[u8], options: ReadOptions) -> Result
             let options =
                 import::Options { arguments: options.arguments, ..import::Options::default() };
             rxla_stablehlo::import(&module, &options).map_err(rxla_stablehlo::error_of)
+        }
+        Format::JaxExport => {
+            read_module(Format::StableHlo, crate::jax_export::program(bytes)?, options)
         }
         Format::HloText => {
             let text = std::str::from_utf8(bytes)

@@ -11,6 +11,7 @@ mod event;
 mod executable;
 mod format;
 pub mod host;
+mod jax_export;
 mod loaded;
 pub mod strided;
 

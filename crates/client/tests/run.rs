@@ -97,3 +97,29 @@ ENTRY main {
         assert_eq!(list[0].device().local_id, device);
     }
 }
+
+/// The expected values are JAX's own.
+#[test]
+fn a_model_exported_by_jax_runs() {
+    let client = Client::cpu().unwrap();
+    let model = include_bytes!("data/mlp.jax_export");
+    let program = client.compile_bytes(Format::JaxExport, model).unwrap();
+    let even = |count: usize, from: f32, to: f32| -> Vec<f32> {
+        (0..count).map(|i| from + (to - from) * i as f32 / (count - 1) as f32).collect()
+    };
+    let arguments: Vec<_> = [
+        Literal::from_values([3, 4], &even(12, -1.0, 1.0)),
+        Literal::from_values([4], &[0.0f32, 0.1, 0.2, 0.3]),
+        Literal::from_values([4, 2], &even(8, -0.5, 0.5)),
+        Literal::from_values([2, 3], &[1.0f32, 2.0, 3.0, -1.0, 0.0, 1.0]),
+    ]
+    .into_iter()
+    .map(|value| client.buffer(value).unwrap())
+    .collect();
+    let outputs = program.run(&arguments).unwrap();
+    let result = outputs[0].array().unwrap();
+    let expected = [0.40961078f32, 0.59038925, 0.37143397, 0.628566];
+    for (value, expected) in result.values::<f32>().iter().zip(expected) {
+        assert!((value - expected).abs() < 1e-6, "{result:?}");
+    }
+}

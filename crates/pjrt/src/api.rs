@@ -7,7 +7,7 @@ use crate::ffi;
 use crate::plugin::{PJRT_Plugin_Attributes, PJRT_Plugin_Initialize};
 use crate::{
     buffer, client, description, error, event, executable, host, layouts, loaded, memory, profiler,
-    shardings, transfer, xla_ffi,
+    raw_copy, shardings, transfer, xla_ffi,
 };
 
 /// The table, made once and living as long as the library.
@@ -163,7 +163,7 @@ fn table(extension_start: *mut ffi::PJRT_Extension_Base) -> ffi::PJRT_Api {
         PJRT_Memory_Kind_Id: Some(memory::PJRT_Memory_Kind_Id),
         PJRT_ExecuteContext_Create: Some(xla_ffi::PJRT_ExecuteContext_Create),
         PJRT_ExecuteContext_Destroy: Some(xla_ffi::PJRT_ExecuteContext_Destroy),
-        PJRT_Buffer_CopyRawToHost: Some(buffer::PJRT_Buffer_CopyRawToHost),
+        PJRT_Buffer_CopyRawToHost: Some(raw_copy::PJRT_Buffer_CopyRawToHost),
         PJRT_AsyncHostToDeviceTransferManager_Destroy: Some(
             transfer::PJRT_AsyncHostToDeviceTransferManager_Destroy,
         ),
@@ -207,7 +207,7 @@ fn table(extension_start: *mut ffi::PJRT_Extension_Base) -> ffi::PJRT_Api {
         PJRT_AsyncHostToDeviceTransferManager_TransferLiteral: Some(
             transfer::PJRT_AsyncHostToDeviceTransferManager_TransferLiteral,
         ),
-        PJRT_Buffer_CopyRawToHostFuture: Some(buffer::PJRT_Buffer_CopyRawToHostFuture),
+        PJRT_Buffer_CopyRawToHostFuture: Some(raw_copy::PJRT_Buffer_CopyRawToHostFuture),
         PJRT_Device_PoisonExecution: Some(client::PJRT_Device_PoisonExecution),
         PJRT_Device_CreateAsyncTrackingEvent: Some(client::PJRT_Device_CreateAsyncTrackingEvent),
         PJRT_AsyncTrackingEvent_Destroy: Some(client::PJRT_AsyncTrackingEvent_Destroy),

@@ -222,6 +222,42 @@ mod tests {
         assert_eq!(read.overrides["xla_dump"], "true");
     }
 
+    /// Whatever the bytes, reading ends with options or an error.
+    #[test]
+    fn mutations_of_a_message_are_read_or_refused() {
+        let mut shape = Writer::default();
+        shape.int(2, 11);
+        shape.ints(3, [2, 3]);
+        let mut layout = Writer::default();
+        layout.ints(1, [0, 1]);
+        shape.bytes(5, &layout.0);
+        let assignment =
+            DeviceAssignment { replica_count: 2, computation_count: 1, devices: vec![vec![0, 1]] };
+        let mut build = Writer::default();
+        build.bytes(2, &shape.0);
+        build.int(4, 2);
+        build.bytes(9, &write_assignment(&assignment));
+        build.ints(18, [1, 1]);
+        let mut options = Writer::default();
+        options.bytes(1, &shape.0);
+        options.bytes(3, &build.0);
+        let (mut state, mut refused) = (1u64, 0);
+        let mut random = |below: usize| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) as usize % below
+        };
+        for _ in 0..20_000 {
+            let mut bytes = options.0.clone();
+            for _ in 0..1 + random(4) {
+                let at = random(bytes.len());
+                bytes[at] = random(256) as u8;
+            }
+            bytes.truncate(bytes.len() - random(2) * random(bytes.len()));
+            refused += usize::from(read(&bytes).is_err());
+        }
+        assert!((1000..20_000).contains(&refused), "{refused} of 20000 were refused");
+    }
+
     #[test]
     fn no_bytes_are_defaults_and_garbage_is_an_error() {
         assert_eq!(read(&[]).unwrap(), CompileOptions::default());

@@ -39,6 +39,7 @@ mod plugin;
 mod profiler;
 mod program;
 mod raw;
+mod raw_copy;
 mod shape;
 mod shardings;
 mod transfer;
