@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rxla_base::{Code, Error, Result};
+use rxla_hlo::literal::Bytes;
 use rxla_hlo::{ArrayLiteral, Dims, Literal, Shape};
 
 use crate::device::{Device, Memory, Reservation};
@@ -196,9 +197,17 @@ impl Buffer {
         matches!(*self.state(), State::Deleted | State::Donated)
     }
 
-    /// The same value in another memory. Bytes are shared: all our memories are RAM.
+    /// The same value in another memory. Memories of one device share the bytes, being the same
+    /// RAM; another device gets bytes of its own, as programs expect of devices.
     pub fn copy_to(&self, device: &Arc<Device>, memory: &Memory) -> Result<Arc<Buffer>> {
         self.check_alive()?;
+        let own = |literal: Literal| match literal {
+            Literal::Array(array) if !Arc::ptr_eq(device, &self.device) => {
+                let bytes = Bytes::copy_of(array.bytes())?;
+                Ok(Literal::Array(ArrayLiteral::from_bytes(array.shape(), bytes)?))
+            }
+            literal => Ok(literal),
+        };
         let copy = Arc::new(Buffer::pending(self.shape.clone(), device, memory)?);
         let contents = match &*self.state() {
             State::Ready { literal, .. } => Some(Ok(literal.clone())),
@@ -207,12 +216,12 @@ impl Buffer {
             State::Pending => None,
         };
         match contents {
-            Some(contents) => copy.fulfil(contents)?,
+            Some(contents) => copy.fulfil(contents.and_then(own))?,
             // Everything that runs asynchronously owns its inputs, so only a transfer that is
             // still fed by its caller is waited for.
             None => {
                 let contents = self.literal();
-                copy.fulfil(contents)?;
+                copy.fulfil(contents.and_then(own))?;
             }
         }
         Ok(copy)
