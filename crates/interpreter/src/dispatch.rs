@@ -30,10 +30,10 @@ pub(crate) fn evaluate(
         | Op::Select(_)
         | Op::StochasticConvert(_) => {
             let element_type = array_shape(shape)?.element_type;
-            Ok(elementwise(&instruction.op, element_type, arrays(operands)?)?.into())
+            Ok(elementwise(&instruction.op, element_type, operands)?.into())
         }
         Op::BitcastConvert(_) => {
-            let [operand] = take(arrays(operands)?)?;
+            let [operand] = exactly(operands)?;
             let shape = array_shape(shape)?.without_layout();
             Ok(elementwise::bitcast_convert(operand, &shape)?.into())
         }
@@ -85,15 +85,15 @@ pub(crate) fn evaluate(
 
         // Movement.
         Op::Broadcast(op) => {
-            let [operand] = take(arrays(operands)?)?;
+            let [operand] = exactly(operands)?;
             Ok(movement::broadcast(&operand, &op.dimensions, array_shape(shape)?)?.into())
         }
         Op::Transpose(op) => {
-            let [operand] = take(arrays(operands)?)?;
+            let [operand] = exactly(operands)?;
             Ok(movement::transpose(operand, &op.dimensions)?.into())
         }
         Op::Reshape(_) => {
-            let [operand] = take(arrays(operands)?)?;
+            let [operand] = exactly(operands)?;
             Ok(movement::reshape(operand, array_shape(shape)?)?.into())
         }
         Op::DynamicReshape(_) => {
@@ -104,23 +104,23 @@ pub(crate) fn evaluate(
             Ok(operand.with_shape(&shape)?.into())
         }
         Op::Bitcast(_) => {
-            let [operand] = take(arrays(operands)?)?;
+            let [operand] = exactly(operands)?;
             let from = array_shape(cx.module.operand_shape(id, 0))?;
             Ok(movement::bitcast(operand, from, array_shape(shape)?)?.into())
         }
         Op::Slice(op) => {
-            let [operand] = take(arrays(operands)?)?;
+            let [operand] = exactly(operands)?;
             Ok(movement::slice(&operand, &op.slice)?.into())
         }
         Op::Pad(op) => {
-            let [operand, value] = take(arrays(operands)?)?;
+            let [operand, value] = exactly(operands)?;
             Ok(movement::pad(&operand, &value, &op.padding)?.into())
         }
         Op::Concatenate(op) => {
             Ok(movement::concatenate(&arrays(operands)?, one_dimension(&op.dimensions)?)?.into())
         }
         Op::Reverse(op) => {
-            let [operand] = take(arrays(operands)?)?;
+            let [operand] = exactly(operands)?;
             Ok(movement::reverse(&operand, &op.dimensions)?.into())
         }
         Op::Iota(op) => Ok(movement::iota(array_shape(shape)?, op.iota_dimension as usize)?.into()),
@@ -136,7 +136,7 @@ pub(crate) fn evaluate(
             Ok(dynamic_slice::dynamic_update_slice(operand, &update, &indices)?.into())
         }
         Op::Gather(op) => {
-            let [operand, indices] = take(arrays(operands)?)?;
+            let [operand, indices] = exactly(operands)?;
             Ok(gather::gather(&operand, &indices, op)?.into())
         }
         Op::Scatter(op) => {
@@ -146,11 +146,11 @@ pub(crate) fn evaluate(
             Ok(results(shape, scatter::scatter(cx, operands, &indices, updates, op)?))
         }
         Op::GetDimensionSize(op) => {
-            let [operand] = take(arrays(operands)?)?;
+            let [operand] = exactly(operands)?;
             Ok(movement::get_dimension_size(&operand, one_dimension(&op.dimensions)?).into())
         }
         Op::SetDimensionSize(op) => {
-            let [operand, size] = take(arrays(operands)?)?;
+            let [operand, size] = exactly(operands)?;
             let dimension = one_dimension(&op.dimensions)?;
             let bound = array_shape(shape)?.dims[dimension];
             Ok(movement::set_dimension_size(&operand, to_i64(&size)?, dimension, bound)?.into())
@@ -158,20 +158,20 @@ pub(crate) fn evaluate(
 
         // Contraction and reduction.
         Op::Dot(op) => {
-            let [lhs, rhs] = take(arrays(operands)?)?;
+            let [lhs, rhs] = exactly(operands)?;
             Ok(dot::dot(lhs, rhs, op, array_shape(shape)?.element_type)?.into())
         }
         Op::RaggedDot(op) => {
-            let [lhs, rhs, sizes] = take(arrays(operands)?)?;
+            let [lhs, rhs, sizes] = exactly(operands)?;
             let element_type = array_shape(shape)?.element_type;
             Ok(ragged_dot::ragged_dot(&lhs, &rhs, &sizes, op, element_type)?.into())
         }
         Op::ScaledDot(op) => {
-            let operands = take(arrays(operands)?)?;
+            let operands = exactly(operands)?;
             Ok(ragged_dot::scaled_dot(operands, op, array_shape(shape)?.element_type)?.into())
         }
         Op::Convolution(op) => {
-            let [input, kernel] = take(arrays(operands)?)?;
+            let [input, kernel] = exactly(operands)?;
             let element_type = array_shape(shape)?.element_type;
             Ok(convolution::convolution(input, kernel, op, element_type)?.into())
         }
@@ -189,47 +189,47 @@ pub(crate) fn evaluate(
             Ok(results(shape, reduced))
         }
         Op::SelectAndScatter(op) => {
-            let [operand, source, initial] = take(arrays(operands)?)?;
+            let [operand, source, initial] = exactly(operands)?;
             Ok(window::select_and_scatter(cx, &operand, source, &initial, op)?.into())
         }
         Op::Sort(op) => Ok(results(shape, sort::sort(cx, arrays(operands)?, op)?)),
         Op::TopK(op) => {
-            let [operand] = take(arrays(operands)?)?;
+            let [operand] = exactly(operands)?;
             let (values, indices) = sort::topk(&operand, op)?;
             Ok(Literal::Tuple(vec![values.into(), indices.into()]))
         }
         Op::Scan(op) => scan::scan(cx, operands, op, shape),
         Op::BatchNormTraining(op) => {
-            let operands = take(arrays(operands)?)?;
+            let operands = exactly(operands)?;
             let values = batch_norm::training(&operands, op.epsilon, op.feature_index)?;
             Ok(results(shape, values))
         }
         Op::BatchNormInference(op) => {
-            let operands = take(arrays(operands)?)?;
+            let operands = exactly(operands)?;
             Ok(batch_norm::inference(&operands, op.epsilon, op.feature_index)?.into())
         }
         Op::BatchNormGrad(op) => {
-            let operands = take(arrays(operands)?)?;
+            let operands = exactly(operands)?;
             let values = batch_norm::gradient(&operands, op.epsilon, op.feature_index)?;
             Ok(results(shape, values))
         }
 
         // Linear algebra, transforms and random numbers.
         Op::Cholesky(op) => {
-            let [operand] = take(arrays(operands)?)?;
+            let [operand] = exactly(operands)?;
             Ok(linear::cholesky(operand, op)?.into())
         }
         Op::TriangularSolve(op) => {
-            let [a, b] = take(arrays(operands)?)?;
+            let [a, b] = exactly(operands)?;
             Ok(linear::triangular_solve(a, b, op)?.into())
         }
         Op::Fft(op) => {
-            let [operand] = take(arrays(operands)?)?;
+            let [operand] = exactly(operands)?;
             Ok(fft::fft(operand, op, array_shape(shape)?.element_type)?.into())
         }
         Op::Rng(op) => Ok(rng::rng(cx, op, &arrays(operands)?, array_shape(shape)?)?.into()),
         Op::RngBitGenerator(op) => {
-            let [state] = take(arrays(operands)?)?;
+            let [state] = exactly(operands)?;
             rng::rng_bit_generator(op, &state, shape)
         }
         Op::RngGetAndUpdateState(op) => {
@@ -264,42 +264,67 @@ pub(crate) fn evaluate(
 pub(crate) fn elementwise(
     op: &Op,
     element_type: ElementType,
-    operands: Vec<ArrayLiteral>,
+    operands: Vec<Literal>,
 ) -> Result<ArrayLiteral> {
     match op {
         Op::Unary(op) => {
-            let [operand] = take(operands)?;
+            let [operand] = exactly(operands)?;
             elementwise::unary(op.kind, operand)
         }
         Op::Binary(op) => {
-            let [lhs, rhs] = take(operands)?;
+            let [lhs, rhs] = exactly(operands)?;
             elementwise::binary(op.kind, lhs, rhs)
         }
         Op::Compare(op) => {
-            let [lhs, rhs] = take(operands)?;
+            let [lhs, rhs] = exactly(operands)?;
             elementwise::compare(op.direction, op.comparison_type, &lhs, &rhs)
         }
         Op::Select(_) => {
-            let [predicate, on_true, on_false] = take(operands)?;
+            let [predicate, on_true, on_false] = exactly(operands)?;
             elementwise::select(&predicate, on_true, on_false)
         }
         Op::Clamp(_) => {
-            let [min, operand, max] = take(operands)?;
+            let [min, operand, max] = exactly(operands)?;
             elementwise::clamp(&min, operand, &max)
         }
         Op::Convert(_) => {
-            let [operand] = take(operands)?;
+            let [operand] = exactly(operands)?;
             elementwise::convert(operand, element_type)
         }
         Op::ReducePrecision(op) => {
-            let [operand] = take(operands)?;
+            let [operand] = exactly(operands)?;
             elementwise::reduce_precision(operand, op.exponent_bits, op.mantissa_bits)
         }
         Op::StochasticConvert(_) => {
-            let [operand, random] = take(operands)?;
+            let [operand, random] = exactly(operands)?;
             elementwise::stochastic_convert(operand, &random, element_type)
         }
         other => Err(Error::internal(format!("`{}` is not elementwise", other.name()))),
+    }
+}
+
+/// As many operands as the op takes, which must be arrays. Ops of scalars spend their time on
+/// moving values about: this moves each once.
+fn exactly<const N: usize>(operands: Vec<Literal>) -> Result<[ArrayLiteral; N]> {
+    let count = operands.len();
+    let mut operands = operands.into_iter();
+    let mut failure = None;
+    let arrays = std::array::from_fn(|_| match operands.next() {
+        Some(Literal::Array(array)) => array,
+        Some(other) => {
+            let shape = other.shape();
+            failure = Some(format!("an operand is `{shape}` where an array is due"));
+            ArrayLiteral::scalar(0u8)
+        }
+        None => {
+            failure = Some(format!("{N} operands are due, {count} are given"));
+            ArrayLiteral::scalar(0u8)
+        }
+    });
+    match failure {
+        None if count == N => Ok(arrays),
+        None => Err(Error::invalid_argument(format!("{N} operands are due, {count} are given"))),
+        Some(message) => Err(Error::invalid_argument(message)),
     }
 }
 

@@ -145,7 +145,8 @@ fn step(cx: &Context<'_>, id: InstructionId, operands: Vec<Literal>) -> Result<L
             elementwise::bitcast_convert(operand, &shape).map(Literal::Array)
         }
         _ => {
-            crate::dispatch::elementwise(op, element_type(), arrays(operands)?).map(Literal::Array)
+            let operands = arrays(operands)?.into_iter().map(Literal::Array).collect();
+            crate::dispatch::elementwise(op, element_type(), operands).map(Literal::Array)
         }
     }
 }

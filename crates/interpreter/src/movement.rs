@@ -31,6 +31,12 @@ pub(crate) fn broadcast(
         }
     }
     let mut result = ArrayLiteral::zeros(&ArrayShape::new(operand.element_type(), dims.clone()))?;
+    if operand.len() == 1 {
+        with_width!(operand.element_type().byte_width(), T => {
+            words_mut::<T>(&mut result).fill(crate::strided::words::<T>(operand)[0])
+        });
+        return Ok(result);
+    }
     let to = View::dense(&dims);
     copy(&dims, operand, &View { start: 0, strides }, &mut result, &to);
     Ok(result)
