@@ -133,7 +133,7 @@ mod tests {
         let f = Pred::FALSE;
         assert_eq!(converted::<f32, Pred>(&[0.0, -0.0, f32::NAN, 1e-45, 2.0]), [f, f, t, t, t]);
         assert_eq!(converted::<i64, Pred>(&[0, 256, -1]), [f, t, t]);
-        assert_eq!(converted::<C64, Pred>(&[C64::new(0.0, 1.0), C64::new(0.0, -0.0)]), [t, f]);
+        assert_eq!(converted::<C64, Pred>(&[C64::new(0.0, 1.0), C64::new(2.0, -0.0)]), [f, t]);
         assert_eq!(converted::<F8e8m0fnu, Pred>(&[F8e8m0fnu(0)]), [t]);
         assert_eq!(converted::<Pred, C64>(&[t]), [C64::new(1.0, 0.0)]);
     }

@@ -166,7 +166,8 @@ impl Element for Pred {
     }
 
     fn from_c128(value: C128) -> Pred {
-        Pred::from(value.re != 0.0 || value.im != 0.0)
+        // As every type without imaginary part: what was real decides.
+        Pred::from(value.re != 0.0)
     }
 }
 
