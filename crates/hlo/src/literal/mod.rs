@@ -177,8 +177,9 @@ fn canonical_byte(element_type: ElementType) -> Option<fn(u8) -> u8> {
         U4 | F4e2m1fn => Some(|byte| byte & 0xf),
         F6e3m2fn | F6e2m3fn => Some(|byte| byte & 0x3f),
         S8 | S16 | S32 | S64 | U8 | U16 | U32 | U64 | F16 | Bf16 | F32 | F64 | F8e5m2 | F8e4m3
-        | F8e4m3fn | F8e4m3b11fnuz | F8e3m4 | F8e5m2fnuz | F8e4m3fnuz | F8e8m0fnu | C64
-        | C128 => None,
+        | F8e4m3fn | F8e4m3b11fnuz | F8e3m4 | F8e5m2fnuz | F8e4m3fnuz | F8e8m0fnu | C64 | C128 => {
+            None
+        }
     }
 }
 

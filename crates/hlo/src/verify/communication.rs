@@ -1,12 +1,13 @@
 //! Who talks to whom: replica groups, permutation pairs, channels.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Findings, each_instruction};
 use crate::op::{CollectiveGroupMode, ReplicaGroups, group_mode};
-use crate::{InstructionId, Module, Op};
+use crate::{Instruction, InstructionId, Module, Op};
 
 pub(super) fn check(module: &Module, findings: &mut Findings) {
+    host_channels(module, findings);
     for (id, instruction) in each_instruction(module) {
         let mut groups =
             |groups: &ReplicaGroups, channel: Option<i64>, global: Option<bool>, mode, uniform| {
@@ -78,6 +79,35 @@ pub(super) fn check(module: &Module, findings: &mut Findings) {
                 pairs(id, &op.source_target_pairs, limit, times, findings);
             }
             _other => {}
+        }
+    }
+}
+
+/// Transfers with the host that share a channel are the same transfer in several places.
+fn host_channels(module: &Module, findings: &mut Findings) {
+    let mut first: FxHashMap<i64, &Instruction> = FxHashMap::default();
+    for (id, instruction) in each_instruction(module) {
+        let channel = match &instruction.op {
+            Op::Send(op) if op.is_host_transfer => op.channel_id,
+            Op::Recv(op) if op.is_host_transfer => op.channel_id,
+            _other => None,
+        };
+        let Some(channel) = channel else { continue };
+        let other = *first.entry(channel).or_insert(instruction);
+        let same = other.op.name() == instruction.op.name()
+            && crate::infer::agree(&other.shape, &instruction.shape);
+        if !same {
+            findings.instruction(
+                id,
+                format!(
+                    "channel {channel} with the host is `{} {}` here, but `{} {}` in `{}`",
+                    instruction.shape,
+                    instruction.op.name(),
+                    other.shape,
+                    other.op.name(),
+                    other.name()
+                ),
+            );
         }
     }
 }
