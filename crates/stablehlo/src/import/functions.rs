@@ -160,6 +160,10 @@ fn lower_function(cx: &mut Importer<'_>, function: OpId, is_entry: bool) -> Resu
         )));
     }
     let computation = cx.begin_computation(&sanitized(name));
+    if view.get("execution_thread").is_some() {
+        let thread = view.str("execution_thread")?;
+        cx.module[computation].execution_thread = Some(thread.to_owned());
+    }
     let result = (|| {
         let shapes = ty.inputs.iter().map(|ty| view.shape_of(ty)).collect::<Result<Vec<_>>>()?;
         let shapes = if is_entry { refined_arguments(view, shapes, cx.options)? } else { shapes };

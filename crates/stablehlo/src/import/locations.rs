@@ -18,6 +18,8 @@ pub(super) struct FrameTable {
     functions: FxHashMap<String, i32>,
     locations: FxHashMap<FileLocation, i32>,
     frames: FxHashMap<StackFrame, i32>,
+    /// Frames of call sites seen before, by address and parent: operations share them.
+    chains: FxHashMap<(usize, i32), i32>,
 }
 
 /// The metadata of an operation at this location.
@@ -142,11 +144,17 @@ impl FrameTable {
         *budget = left;
         match location.kind() {
             Some(LocationKind::CallSite { callee, caller }) => {
+                let key = (location.address(), parent);
+                if let Some(&frame) = self.chains.get(&key) {
+                    return frame;
+                }
                 let parent = self.chain(caller, parent, budget);
-                match self.chain(callee, parent, budget) {
+                let frame = match self.chain(callee, parent, budget) {
                     0 => parent,
                     frame => frame,
-                }
+                };
+                self.chains.insert(key, frame);
+                frame
             }
             Some(LocationKind::Name { name, child }) => match file_range(child) {
                 Some(range) => self.frame(&name.to_string_lossy(), range, parent),

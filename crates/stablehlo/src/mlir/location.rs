@@ -74,6 +74,11 @@ impl Location {
         self.0.as_deref().map_or(0, |node| node.depth)
     }
 
+    /// A number that differs from that of every other location alive, unless they share their parts.
+    pub fn address(&self) -> usize {
+        self.0.as_ref().map_or(0, |node| Arc::as_ptr(node) as usize)
+    }
+
     pub fn is_unknown(&self) -> bool {
         self.0.is_none()
     }

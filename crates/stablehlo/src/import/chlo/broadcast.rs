@@ -54,7 +54,11 @@ fn common_dims(view: View<'_>, arrays: &[ArrayShape]) -> Result<Dims> {
 
 /// All operands spread over their common sizes. `broadcast_dimensions`, if given, says where the
 /// dimensions of the operand of lower rank lie.
-fn spread<'a>(cx: &mut Importer<'a>, view: View<'a>, operands: &mut [InstructionId]) -> Result<()> {
+pub(super) fn spread<'a>(
+    cx: &mut Importer<'a>,
+    view: View<'a>,
+    operands: &mut [InstructionId],
+) -> Result<()> {
     let arrays =
         operands.iter().map(|&operand| cx.array(view, operand)).collect::<Result<Vec<_>>>()?;
     let given = match view.get("broadcast_dimensions") {

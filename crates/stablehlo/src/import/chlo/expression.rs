@@ -5,6 +5,7 @@ use rxla_hlo::{ElementType, InstructionId};
 
 use super::super::attributes::View;
 use super::super::importer::{Importer, Result};
+use super::broadcast::spread;
 
 /// A builder of elementwise formulas; all operands have the shape of `like`.
 pub(super) struct Real<'c, 'a> {
@@ -131,6 +132,9 @@ pub(super) fn with_f32_at_least<'a, const N: usize>(
     formula: impl FnOnce(&mut Real<'_, 'a>, [InstructionId; N]) -> InstructionId,
 ) -> Result {
     let mut operands = cx.exactly::<N>(view)?;
+    if view.name.starts_with("chlo.broadcast_") {
+        spread(cx, view, &mut operands)?;
+    }
     let element_type = cx.array(view, operands[0])?.element_type;
     if !element_type.is_float() {
         return Err(view.error(format_args!("takes floats, not `{element_type}`")));
