@@ -9,7 +9,7 @@
 //! - `parser`, `scope`: aliases, nesting, names of values and blocks
 //! - `types`, `attributes`, `dense`, `stablehlo_attributes`, `sdy_attributes`, `locations`: values
 //! - `formats`: how each operation is spelled, shared by reader and printer
-//! - `operations`, `regions`, `pieces`, `special`: reading operations
+//! - `operations`, `regions`, `pieces`, `windows`, `special`, `resources`: reading operations
 //! - `print`: the other direction
 
 mod attributes;
@@ -30,6 +30,7 @@ mod sdy_attributes;
 mod special;
 mod stablehlo_attributes;
 mod types;
+mod windows;
 
 pub use print::{Form, Locations, PrintOptions, print, print_attribute, print_type};
 

@@ -79,6 +79,13 @@ impl<'a> Parser<'a> {
 
     /// One operation with its results, placed at the end of the block.
     pub(super) fn operation(&mut self, place: Place) -> Result<OpId> {
+        if let Some(&last) = self.module.blocks[place.block].operations.last() {
+            let name = &self.module.operations[last].name;
+            if matches!(&**name, "func.return" | "stablehlo.return" | "sdy.return") {
+                let wanted = format!("the end of the block after `{name}`");
+                return Err(self.unexpected(&wanted));
+            }
+        }
         let results = self.result_names()?;
         self.skip_space();
         let start = self.offset();

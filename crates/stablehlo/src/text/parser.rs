@@ -175,7 +175,8 @@ impl<'a> Parser<'a> {
         self.cursor.move_to(start + 1);
         self.cursor.suffix_word();
         let name = &self.text()[start..self.offset()];
-        if !self.aliases.get(name).is_some_and(|alias| alias.definition.start as usize == start) {
+        let alias = self.aliases.get(name);
+        if alias.is_none_or(|alias| alias.definition.start as usize != start) {
             self.cursor = body;
             return Err(self.unexpected("an operation or an alias definition on its own line"));
         }

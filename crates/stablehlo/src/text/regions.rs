@@ -72,13 +72,6 @@ impl<'a> Parser<'a> {
             if self.at_end() {
                 return Err(self.unexpected("`}`"));
             }
-            if let Some(&last) = self.module.blocks[place.block].operations.last() {
-                let name = &self.module.operations[last].name;
-                if matches!(&**name, "func.return" | "stablehlo.return" | "sdy.return") {
-                    let wanted = format!("the end of the block after `{name}`");
-                    return Err(self.unexpected(&wanted));
-                }
-            }
             self.operation(place)?;
         }
         Ok(())

@@ -2,10 +2,12 @@
 
 mod attributes;
 mod dialects;
+mod fits;
 mod locations;
 mod names;
 mod operations;
 mod pieces;
+mod sdy;
 mod special;
 mod types;
 
