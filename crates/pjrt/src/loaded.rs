@@ -214,10 +214,7 @@ fn execute(args: &mut ffi::PJRT_LoadedExecutable_Execute_Args) -> Result<()> {
             host::not_donated(&raw_options)?,
         )
     };
-    let device = match DEVICES.get_optional(args.execute_device)? {
-        Some(device) => Some(device.device.local_id),
-        None => None,
-    };
+    let device = DEVICES.get_optional(args.execute_device)?.map(|device| device.device.local_id);
     let options = ExecuteOptions { not_donated, host: Arc::new(host), device };
     let first = device.or_else(|| object.loaded.devices().first().map(|logical| logical.device));
     let results = profiler::record(object.loaded.executable().name(), first.unwrap_or(0), || {

@@ -59,7 +59,7 @@ pub(crate) fn cut(
             .iter()
             .map(|&high| PaddingDimension { low: 0, high, interior: 0 })
             .collect::<Vec<_>>();
-        let pad = Op::Pad(Pad { padding: padding.into() });
+        let pad = Op::Pad(Pad { padding });
         padded = module.add(computation, pad, &[whole, zero]).map_err(error)?;
     }
     let id = module.add(computation, Op::PartitionId(PartitionId {}), &[]).map_err(error)?;

@@ -269,6 +269,7 @@ fn buffer(dtype: ffi::XLA_FFI_DataType, data: *mut u8, dims: &[i64]) -> ffi::XLA
 /// Owner of the small structs that attributes are spelled with. Each is boxed on its own, so that
 /// its address stays.
 #[derive(Default)]
+#[allow(clippy::vec_box)]
 struct Arena {
     spans: Vec<Box<ffi::XLA_FFI_ByteSpan>>,
     scalars: Vec<Box<ffi::XLA_FFI_Scalar>>,
@@ -281,6 +282,7 @@ struct Arena {
 }
 
 /// Boxes a value and keeps it; the address is good as long as the list.
+#[allow(clippy::vec_box)]
 fn keep<T>(list: &mut Vec<Box<T>>, value: T) -> *mut T {
     let mut boxed = Box::new(value);
     let pointer = ptr::from_mut(&mut *boxed);
