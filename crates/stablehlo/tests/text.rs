@@ -125,6 +125,31 @@ fn huge_constants_stay_small() {
 }
 
 #[test]
+fn aliases_cannot_multiply_without_end() {
+    for (first, next) in [("#a0 = \"text\"", "[#a{}, #a{}]"), ("!a0 = f32", "tuple<!a{}, !a{}>")] {
+        let sigil = &first[..1];
+        let mut source = format!("{first}\n");
+        for level in 1..60 {
+            let body = next.replace("{}", &(level - 1).to_string());
+            source.push_str(&format!("{sigil}a{level} = {body}\n"));
+        }
+        let error = text::parse(&source).unwrap_err();
+        assert!(error[0].message.contains("bytes of text"), "{}", error[0].message);
+    }
+    // Locations may: each is kept and printed once.
+    let mut source = "#loc0 = loc(\"text\")\n".to_owned();
+    for level in 1..60 {
+        let inner = level - 1;
+        source.push_str(&format!("#loc{level} = loc(callsite(#loc{inner} at #loc{inner}))\n"));
+    }
+    source.push_str("module {} loc(#loc59)");
+    let module = text::parse(&source).unwrap();
+    let options = PrintOptions { locations: Locations::Printed, ..PrintOptions::default() };
+    let printed = text::print(&module, options);
+    assert_eq!(text::print(&text::parse(&printed).unwrap(), options), printed);
+}
+
+#[test]
 fn attributes_and_types_print_as_they_are_written() {
     for spelling in [
         "#stablehlo<comparison_direction EQ>",

@@ -15,6 +15,8 @@ pub(super) struct Parser<'a> {
     /// By name with its sigil: `#map`, `!alias`.
     aliases: FxHashMap<&'a str, Alias>,
     depth: usize,
+    /// Bytes that the aliases met so far stand for when written out.
+    expanded: usize,
     /// Aliases of locations not read yet, in order of the text.
     location_aliases: Vec<&'a str>,
     pub(super) module: Module,
@@ -30,7 +32,17 @@ struct Alias {
     /// Where the text behind the `=` starts.
     body: usize,
     value: AliasValue,
+    /// Bytes of the definition with all aliases in it written out.
+    weight: usize,
 }
+
+/// How much text one alias may stand for. Few aliases that mention others twice would stand for
+/// more than any memory holds.
+const MAX_ALIAS_WEIGHT: usize = 1 << 22;
+
+/// How much text all uses of aliases may stand for. Locations do not count here nor there: they are
+/// printed once however often they are used, and searched with a bound.
+const MAX_EXPANDED: usize = 1 << 28;
 
 #[derive(Clone)]
 enum AliasValue {
@@ -60,6 +72,7 @@ impl<'a> Parser<'a> {
             cursor: Cursor::new(text),
             aliases: FxHashMap::default(),
             depth: 0,
+            expanded: 0,
             location_aliases: Vec::new(),
             module: Module::new(),
             scopes: Scopes::new(),
@@ -152,7 +165,8 @@ impl<'a> Parser<'a> {
                 continue;
             }
             let definition = Span::new(begin, begin + name.len());
-            let alias = Alias { definition, body: cursor.offset(), value: AliasValue::Unread };
+            let alias =
+                Alias { definition, body: cursor.offset(), value: AliasValue::Unread, weight: 0 };
             if name.starts_with("#loc") {
                 self.location_aliases.push(name);
             }
@@ -182,19 +196,37 @@ impl<'a> Parser<'a> {
         }
         self.expect("=")?;
         // Reading it where it stands passes it, even if it has been read before.
-        if name.starts_with('#') {
-            let value = self.attribute()?;
-            self.define_alias(name, AliasValue::Attribute(value));
-        } else {
-            let value = self.ty()?;
-            self.define_alias(name, AliasValue::Type(value));
-        }
+        let (value, weight) = self.alias_body(name)?;
+        self.define_alias(name, value, weight);
         Ok(())
     }
 
-    fn define_alias(&mut self, name: &str, value: AliasValue) {
+    /// What an alias stands for, and how much text that is.
+    fn alias_body(&mut self, name: &str) -> Result<(AliasValue, usize)> {
+        let before = std::mem::take(&mut self.expanded);
+        let start = self.offset();
+        let value = if name.starts_with('#') {
+            AliasValue::Attribute(self.attribute()?)
+        } else {
+            AliasValue::Type(self.ty()?)
+        };
+        let own = self.offset() - start;
+        let weight = std::mem::replace(&mut self.expanded, before).saturating_add(own);
+        if let AliasValue::Attribute(Attribute::Location(_)) = value {
+            return Ok((value, 0));
+        }
+        if weight > MAX_ALIAS_WEIGHT && weight > own {
+            let span = self.span_from(start);
+            let message = format!("alias `{name}` stands for {weight} bytes of text");
+            return Err(self.error(span, message));
+        }
+        Ok((value, weight))
+    }
+
+    fn define_alias(&mut self, name: &str, value: AliasValue, weight: usize) {
         if let Some(alias) = self.aliases.get_mut(name) {
             alias.value = value;
+            alias.weight = weight;
         }
     }
 
@@ -230,7 +262,11 @@ impl<'a> Parser<'a> {
             ));
         };
         match alias.value {
-            AliasValue::Attribute(_) | AliasValue::Type(_) => return Ok(alias.value.clone()),
+            AliasValue::Attribute(_) | AliasValue::Type(_) => {
+                let (value, weight) = (alias.value.clone(), alias.weight);
+                self.expand(weight, span)?;
+                return Ok(value);
+            }
             AliasValue::BeingRead => {
                 let definition = alias.definition;
                 return Err(Box::new(
@@ -245,15 +281,19 @@ impl<'a> Parser<'a> {
         let body = alias.body;
         let back = self.offset();
         self.move_to(body);
-        let value = self.nested(|parser| {
-            Ok(if name.starts_with('#') {
-                AliasValue::Attribute(parser.attribute()?)
-            } else {
-                AliasValue::Type(parser.ty()?)
-            })
-        })?;
+        let (value, weight) = self.nested(|parser| parser.alias_body(name))?;
         self.move_to(back);
-        self.define_alias(name, value.clone());
+        self.define_alias(name, value.clone(), weight);
+        self.expand(weight, span)?;
         Ok(value)
+    }
+
+    /// Counts a use of an alias.
+    fn expand(&mut self, weight: usize, span: Span) -> Result<()> {
+        self.expanded = self.expanded.saturating_add(weight);
+        if self.expanded > MAX_EXPANDED {
+            return Err(self.error(span, "aliases stand for too much text"));
+        }
+        Ok(())
     }
 }
