@@ -4,6 +4,12 @@ func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
 }
 // -----
 func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.add %x, %1 : tensor<2xf32> // error: `%1` is used before it is defined
+  %1 = stablehlo.abs %x : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+// -----
+func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = stablehlo.abs %x : tensor<3xf32> // error: `%x` is used as `tensor<3xf32>` but has type `tensor<2xf32>`
   return %0 : tensor<3xf32>
 }

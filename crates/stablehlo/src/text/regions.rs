@@ -57,10 +57,11 @@ impl<'a> Parser<'a> {
         }
         while self.sees("^") {
             let block = self.define_block(region)?;
+            let mut arguments = Vec::new();
             if self.eat("(") {
-                let arguments = self.list_until(")", |parser| parser.block_argument())?;
-                self.block_arguments(block, arguments)?;
+                arguments = self.list_until(")", |parser| parser.block_argument())?;
             }
+            self.block_arguments(block, arguments)?;
             self.expect(":")?;
             self.operations_of(Place { region, block, default_dialect })?;
         }
@@ -86,7 +87,9 @@ impl<'a> Parser<'a> {
         Ok(Argument { name, span, ty, location })
     }
 
+    /// Begins a block.
     fn block_arguments(&mut self, block: BlockId, arguments: Vec<Argument<'a>>) -> Result<()> {
+        self.scopes.enter_block(block);
         for (index, argument) in arguments.into_iter().enumerate() {
             let Argument { name, span, ty, location } = argument;
             let def = ValueDef::Argument { block, index: index as u32 };

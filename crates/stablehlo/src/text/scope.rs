@@ -18,9 +18,18 @@ pub(super) struct Scopes<'a> {
 #[derive(Default)]
 struct Isolated<'a> {
     values: FxHashMap<&'a str, Named>,
-    /// Values used but not yet defined, with the place of the first use, in order of use.
-    forward: FxHashMap<(&'a str, u32), (ValueId, Span)>,
+    /// Values used but not yet defined.
+    forward: FxHashMap<(&'a str, u32), Forward>,
     regions: Vec<RegionScope<'a>>,
+}
+
+/// A value used but not yet defined.
+struct Forward {
+    value: ValueId,
+    /// The first use.
+    span: Span,
+    /// The blocks round that use. A definition further down in one of them comes too late.
+    blocks: Vec<BlockId>,
 }
 
 /// What `%name` or `%name:n` defined.
@@ -34,6 +43,8 @@ struct RegionScope<'a> {
     /// To forget when the region ends.
     defined: Vec<&'a str>,
     blocks: FxHashMap<&'a str, NamedBlock>,
+    /// The block that is being read.
+    current: Option<BlockId>,
 }
 
 struct NamedBlock {
@@ -72,6 +83,12 @@ impl<'a> Scopes<'a> {
         self.here().regions.push(RegionScope::default());
     }
 
+    pub(super) fn enter_block(&mut self, block: BlockId) {
+        if let Some(region) = self.region() {
+            region.current = Some(block);
+        }
+    }
+
     fn region(&mut self) -> Option<&mut RegionScope<'a>> {
         self.here().regions.last_mut()
     }
@@ -81,11 +98,10 @@ impl<'a> Parser<'a> {
     /// Ends what [`Scopes::enter_isolated`] began; every value used must be defined by now.
     pub(super) fn leave_isolated(&mut self) -> Result<()> {
         let Some(scope) = self.scopes.isolated.pop() else { return Ok(()) };
-        let first = scope.forward.iter().min_by_key(|(_, (_, span))| span.start);
-        match first {
+        match scope.forward.iter().min_by_key(|(_, forward)| forward.span.start) {
             None => Ok(()),
-            Some((&(name, _), &(_, span))) => {
-                Err(self.error(span, format!("value `%{name}` is used but never defined")))
+            Some((&(name, _), forward)) => {
+                Err(self.error(forward.span, format!("value `%{name}` is used but never defined")))
             }
         }
     }
@@ -142,8 +158,8 @@ impl<'a> Parser<'a> {
         let here = self.scopes.here();
         let Some(named) = here.values.get(usage.name) else {
             let key = (usage.name, usage.number);
-            if let Some(&(value, first)) = here.forward.get(&key) {
-                self.check_type(value, ty, usage, first)?;
+            if let Some(&Forward { value, span, .. }) = here.forward.get(&key) {
+                self.check_type(value, ty, usage, span)?;
                 return Ok(value);
             }
             // The definition says what it is; until then it points nowhere.
@@ -152,7 +168,9 @@ impl<'a> Parser<'a> {
                 def: ValueDef::Argument { block: BlockId::default(), index: 0 },
                 location: Location::UNKNOWN,
             });
-            self.scopes.here().forward.insert(key, (value, usage.span));
+            let here = self.scopes.here();
+            let blocks = here.regions.iter().filter_map(|region| region.current).collect();
+            here.forward.insert(key, Forward { value, span: usage.span, blocks });
             return Ok(value);
         };
         let definition = named.span;
@@ -197,9 +215,18 @@ impl<'a> Parser<'a> {
         value: Value,
     ) -> Result<ValueId> {
         let Some((name, span)) = name else { return Ok(self.module.values.push(value)) };
-        let Some((id, used)) = self.scopes.here().forward.remove(&(name, number)) else {
+        let Some(forward) = self.scopes.here().forward.remove(&(name, number)) else {
             return Ok(self.module.values.push(value));
         };
+        let Forward { value: id, span: used, blocks } = forward;
+        let current = self.scopes.region().and_then(|region| region.current);
+        if current.is_some_and(|block| blocks.contains(&block)) {
+            return Err(Box::new(
+                Diagnostic::error(format!("`%{name}` is used before it is defined"))
+                    .at(used)
+                    .label(span, "defined here"),
+            ));
+        }
         let usage = Use { name, number, span: used };
         self.check_type_of_forward(id, &value.ty, usage, span)?;
         self.module.values[id] = value;
