@@ -9,8 +9,8 @@ use rxla_hlo::{ArrayShape, ComputationId, Dims, ElementType, InstructionId, Op, 
 use super::attributes::{View, integers_of};
 use super::communication::channel;
 use super::importer::{Importer, Result, one_or_tuple_shape};
+use super::mesh::{axis_size, mesh_of, transposed_indices};
 use super::shapes::check_dimension;
-use super::sharding::{axis_size, mesh_of, transposed_indices};
 use crate::mlir::{Attribute, AxisRef};
 
 /// More devices than any group lists.
@@ -33,9 +33,9 @@ fn replica_groups<'a>(cx: &Importer<'a>, view: View<'a>) -> Result<ReplicaGroups
             if axes.iter().any(|axis| axis.sub_axis.is_some()) {
                 return Err(view.unimplemented("replica groups along a part of a mesh axis"));
             }
-            let mut size = 1;
+            let mut size = 1i64;
             for axis in &axes {
-                size *= axis_size(view, &mesh, axis)?;
+                size = size.saturating_mul(axis_size(view, &mesh, axis)?);
             }
             // The axes named vary within a group, the others from group to group.
             let position =
@@ -210,7 +210,7 @@ fn move_parts(
     let moved = cx.add(Transpose { dimensions: permutation }, shape, &[split]);
     let mut dims = array.dims.clone();
     dims[from] /= count;
-    dims[to] *= count;
+    dims[to] = dims[to].saturating_mul(count);
     cx.reshape(moved, dims)
 }
 

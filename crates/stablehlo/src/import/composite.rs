@@ -4,7 +4,7 @@
 use rxla_hlo::op::Call;
 
 use super::attributes::View;
-use super::functions::add_call;
+use super::calls::add_call;
 use super::importer::{Importer, Lower, Result};
 use super::table;
 use crate::ffi;

@@ -7,7 +7,7 @@ use rxla_hlo::{ComputationId, Dims, Layout, Op, Shape};
 use super::attributes::{View, integers_of};
 use super::importer::{Importer, Result, one_or_tuple_shape};
 use super::module_attributes::check_permutation;
-use super::{collectives, compiler_calls, composite, functions, sdy};
+use super::{calls, collectives, compiler_calls, composite, sdy};
 use crate::ffi;
 use crate::mlir::Attribute;
 
@@ -126,7 +126,7 @@ pub(super) fn called<'a>(cx: &Importer<'a>, view: View<'a>) -> Result<Vec<Comput
     list.iter()
         .map(|item| {
             let symbol = item.as_flat_symbol().ok_or_else(wrong)?;
-            Ok(functions::callee(cx, view, symbol.as_bytes())?.1)
+            Ok(calls::callee(cx, view, symbol.as_bytes())?.1)
         })
         .collect()
 }

@@ -8,7 +8,7 @@ use super::attributes::View;
 use super::compiler_calls::known;
 use super::importer::{Importer, Result};
 use super::shapes::{broadcast_to, check_dimension, pad_of, reshape_to, slice_of};
-use super::{contraction, fold, gather_scatter, types};
+use super::{convolution, fold, gather_scatter, types};
 
 /// The result's shape when operand `index` says its sizes.
 fn shape_from<'a>(cx: &mut Importer<'a>, view: View<'a>, index: usize) -> Result<Shape> {
@@ -155,10 +155,10 @@ pub(super) fn convolution<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Result {
     view.expect_operands(3)?;
     let (input, kernel) = (cx.operand(view, 0)?, cx.operand(view, 1)?);
     let padding: Dims = known(cx, view, 2, "paddings")?;
-    let spatial = contraction::spatial_rank(cx, view, input)?;
+    let spatial = convolution::spatial_rank(cx, view, input)?;
     if padding.len() != 2 * spatial {
         return Err(view.error(format_args!("needs a low and a high padding for {spatial} sizes")));
     }
     let padding: Vec<(i64, i64)> = padding.chunks(2).map(|pair| (pair[0], pair[1])).collect();
-    contraction::convolution_with(cx, view, input, kernel, &padding)
+    convolution::convolution_with(cx, view, input, kernel, &padding)
 }

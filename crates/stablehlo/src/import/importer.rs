@@ -41,6 +41,8 @@ pub(super) struct Importer<'a> {
     pub(super) inline_depth: usize,
     /// Regions round the place at hand that compute with single elements.
     pub(super) scalar_depth: usize,
+    /// Bodies of functions copied so far.
+    pub(super) inlined: usize,
 }
 
 /// A computation under construction and the values known in it.
@@ -65,6 +67,7 @@ impl<'a> Importer<'a> {
             manual_axes: Vec::new(),
             inline_depth: 0,
             scalar_depth: 0,
+            inlined: 0,
         }
     }
 

@@ -2,9 +2,9 @@
 
 use super::importer::Lower;
 use super::{
-    check, chlo, collectives, communication, composite, contraction, control, custom_call,
-    deprecated, dynamic, elementwise, functions, gather_scatter, literals, quantized, random,
-    reductions, sdy, shapes,
+    calls, check, chlo, collectives, communication, composite, contraction, control, convolution,
+    custom_call, deprecated, dynamic, elementwise, gather_scatter, linear, literals, quantized,
+    random, reductions, sdy, shapes,
 };
 
 /// The function that lowers an operation of this name.
@@ -16,7 +16,7 @@ pub(super) fn lookup(name: &str) -> Option<Lower> {
 /// Sorted by name.
 const TABLE: &[(&str, Lower)] = &[
     ("builtin.unrealized_conversion_cast", sdy::identity),
-    ("call", functions::call),
+    ("call", calls::call),
     ("check.expect_almost_eq", check::expect),
     ("check.expect_almost_eq_const", check::expect),
     ("check.expect_close", check::expect),
@@ -72,7 +72,7 @@ const TABLE: &[(&str, Lower)] = &[
     ("chlo.tan", elementwise::unary),
     ("chlo.top_k", chlo::top_k),
     ("chlo.zeta", chlo::zeta),
-    ("func.call", functions::call),
+    ("func.call", calls::call),
     ("sdy.data_flow_edge", sdy::identity),
     ("sdy.manual_computation", sdy::manual_computation),
     ("sdy.named_computation", sdy::named_computation),
@@ -99,7 +99,7 @@ const TABLE: &[(&str, Lower)] = &[
     ("stablehlo.case", control::case),
     ("stablehlo.cbrt", elementwise::unary),
     ("stablehlo.ceil", elementwise::unary),
-    ("stablehlo.cholesky", contraction::cholesky),
+    ("stablehlo.cholesky", linear::cholesky),
     ("stablehlo.clamp", elementwise::clamp),
     ("stablehlo.collective_broadcast", collectives::collective_broadcast),
     ("stablehlo.collective_permute", collectives::collective_permute),
@@ -109,7 +109,7 @@ const TABLE: &[(&str, Lower)] = &[
     ("stablehlo.concatenate", shapes::concatenate),
     ("stablehlo.constant", literals::constant),
     ("stablehlo.convert", elementwise::convert),
-    ("stablehlo.convolution", contraction::convolution),
+    ("stablehlo.convolution", convolution::convolution),
     ("stablehlo.cosine", elementwise::unary),
     ("stablehlo.count_leading_zeros", elementwise::unary),
     ("stablehlo.create_token", communication::after_all),
@@ -129,7 +129,7 @@ const TABLE: &[(&str, Lower)] = &[
     ("stablehlo.einsum", deprecated::einsum),
     ("stablehlo.exponential", elementwise::unary),
     ("stablehlo.exponential_minus_one", elementwise::unary),
-    ("stablehlo.fft", contraction::fft),
+    ("stablehlo.fft", linear::fft),
     ("stablehlo.floor", elementwise::unary),
     ("stablehlo.gather", gather_scatter::gather),
     ("stablehlo.get_dimension_size", random::get_dimension_size),
@@ -189,7 +189,7 @@ const TABLE: &[(&str, Lower)] = &[
     ("stablehlo.tanh", elementwise::unary),
     ("stablehlo.torch_index_select", deprecated::torch_index_select),
     ("stablehlo.transpose", shapes::transpose),
-    ("stablehlo.triangular_solve", contraction::triangular_solve),
+    ("stablehlo.triangular_solve", linear::triangular_solve),
     ("stablehlo.tuple", control::tuple),
     ("stablehlo.unary_einsum", deprecated::unary_einsum),
     ("stablehlo.uniform_dequantize", quantized::convert),
