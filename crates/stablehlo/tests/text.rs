@@ -116,6 +116,16 @@ fn depth_is_limited() {
 }
 
 #[test]
+fn truth_values_may_be_packed() {
+    let packed = text::parse_attribute("dense<\"0x0580\"> : tensor<16xi1>").unwrap();
+    let mut values = vec![0; 16];
+    for index in [0, 2, 15] {
+        values[index] = 1;
+    }
+    assert_eq!(packed.as_dense_elements().unwrap().to_i64s(16), Some(values));
+}
+
+#[test]
 fn huge_constants_stay_small() {
     let splat = "dense<1.0> : tensor<1000000x1000000x1000xf32>";
     let attribute = text::parse_attribute(splat).unwrap();

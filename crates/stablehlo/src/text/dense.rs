@@ -61,7 +61,7 @@ impl Parser<'_> {
                 ));
             }
         } else if self.sees("\"") {
-            bytes = self.hexadecimal_elements(&element)?;
+            bytes = self.hexadecimal_elements(&element, count)?;
         } else if self.sees("[") {
             self.dense_list(&shape, &mut |parser| parser.dense_element(&element, &mut bytes))?;
         } else {
@@ -162,7 +162,7 @@ impl Parser<'_> {
     }
 
     /// `"0x…"`: the bytes of all elements, or of one for all.
-    fn hexadecimal_elements(&mut self, element: &Type) -> Result<Vec<u8>> {
+    fn hexadecimal_elements(&mut self, element: &Type, count: u64) -> Result<Vec<u8>> {
         let start = self.offset();
         let text = self.string()?;
         let span = self.span_from(start);
@@ -174,6 +174,11 @@ impl Parser<'_> {
                     .hint("write `\"0x\"` with two digits for each byte"),
             ));
         };
+        // Until 2025 MLIR packed truth values, eight in a byte.
+        if *element == Type::I1 && count > 8 && bytes.len() as u64 == count.div_ceil(8) {
+            let bit = |index: usize| bytes[index / 8] >> (index % 8) & 1;
+            bytes = (0..count as usize).map(bit).collect();
+        }
         clear_unused_bits(element, &mut bytes);
         Ok(bytes)
     }
