@@ -4,6 +4,7 @@ mod common;
 mod control;
 mod coverage;
 mod devices;
+mod host;
 mod movement;
 mod numbers;
 mod reducers;

@@ -217,3 +217,48 @@ fn topk_of_each_row() {
         "4 4 nan 5; 1 3 0 2",
     );
 }
+
+#[test]
+fn scans_in_both_directions() {
+    let sum = "sum {\n  x = s32[] parameter(0)\n  c = s32[] parameter(1)\n  s = s32[] add(x, c)\n  ROOT t = (s32[], s32[]) tuple(s, s)\n}\n";
+    let body = |more: &str| {
+        format!(
+            "x = s32[4] constant({{1,2,3,4}})\nz = s32[] constant(10)\nROOT r = (s32[4], s32[]) scan(x, z), dimensions={{0}}{more}, num_carries=1, to_apply=sum"
+        )
+    };
+    expect(&module(sum, &body("")), "11 13 16 20; 20");
+    expect(&module(sum, &body(", is_reverse=true")), "20 19 17 14; 20");
+}
+
+#[test]
+fn batch_norms_and_their_gradient() {
+    let x = "x = f32[4,1] constant({{1},{3},{5},{7}})\ns = f32[1] constant({2})\no = f32[1] constant({10})\n";
+    // Mean 4, variance 5; with epsilon 4 the deviation is 3.
+    expect(
+        &module(
+            "",
+            &format!(
+                "{x}ROOT r = (f32[4,1], f32[1], f32[1]) batch-norm-training(x, s, o), epsilon=4, feature_index=1"
+            ),
+        ),
+        "8 9.33333302 10.666667 12; 4; 5",
+    );
+    expect(
+        &module(
+            "",
+            &format!(
+                "{x}m = f32[1] constant({{3}})\nv = f32[1] constant({{0}})\nROOT r = f32[4,1] batch-norm-inference(x, s, o, m, v), epsilon=4, feature_index=1"
+            ),
+        ),
+        "8 10 12 14",
+    );
+    expect(
+        &module(
+            "",
+            &format!(
+                "{x}m = f32[1] constant({{4}})\nv = f32[1] constant({{5}})\ng = f32[4,1] constant({{{{1}},{{1}},{{1}},{{1}}}})\nROOT r = (f32[4,1], f32[1], f32[1]) batch-norm-grad(x, s, m, v, g), epsilon=4, feature_index=1"
+            ),
+        ),
+        "0 0 0 0; 0; 4",
+    );
+}
