@@ -70,3 +70,19 @@ module {
     return %x : tensor<2xf32>
   }
 }
+
+// -----
+
+// Sends and receives start and end at once; a token orders them.
+// hlo: send(%Arg_0, %after-all), channel_id=3, is_host_transfer=true
+// hlo: send-done
+// hlo: recv(%send-done), channel_id=4, is_host_transfer=true
+// hlo: recv-done
+module {
+  func.func public @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+    %t = stablehlo.create_token : !stablehlo.token
+    %0 = "stablehlo.send"(%arg0, %t) <{channel_handle = #stablehlo.channel_handle<handle = 3, type = 2>, is_host_transfer = true}> : (tensor<2xf32>, !stablehlo.token) -> !stablehlo.token
+    %1:2 = "stablehlo.recv"(%0) <{channel_handle = #stablehlo.channel_handle<handle = 4, type = 3>, is_host_transfer = true}> : (!stablehlo.token) -> (tensor<2xf32>, !stablehlo.token)
+    return %1#0 : tensor<2xf32>
+  }
+}

@@ -102,3 +102,91 @@ module {
     return %4 : tensor<?xf32>
   }
 }
+
+// -----
+
+// error: unimplemented: `func.call`: more than 16384 calls of functions with sizes left open
+module {
+  func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+    %0 = call @a(%x) : (tensor<2xf32>) -> tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }
+  func.func private @a(%x: tensor<?xf32>) -> tensor<?xf32> {
+    %0 = call @b(%x) : (tensor<?xf32>) -> tensor<?xf32>
+    %1 = call @b(%0) : (tensor<?xf32>) -> tensor<?xf32>
+    return %1 : tensor<?xf32>
+  }
+  func.func private @b(%x: tensor<?xf32>) -> tensor<?xf32> {
+    %0 = call @c(%x) : (tensor<?xf32>) -> tensor<?xf32>
+    %1 = call @c(%0) : (tensor<?xf32>) -> tensor<?xf32>
+    return %1 : tensor<?xf32>
+  }
+  func.func private @c(%x: tensor<?xf32>) -> tensor<?xf32> {
+    %0 = call @d(%x) : (tensor<?xf32>) -> tensor<?xf32>
+    %1 = call @d(%0) : (tensor<?xf32>) -> tensor<?xf32>
+    return %1 : tensor<?xf32>
+  }
+  func.func private @d(%x: tensor<?xf32>) -> tensor<?xf32> {
+    %0 = call @e(%x) : (tensor<?xf32>) -> tensor<?xf32>
+    %1 = call @e(%0) : (tensor<?xf32>) -> tensor<?xf32>
+    return %1 : tensor<?xf32>
+  }
+  func.func private @e(%x: tensor<?xf32>) -> tensor<?xf32> {
+    %0 = call @f(%x) : (tensor<?xf32>) -> tensor<?xf32>
+    %1 = call @f(%0) : (tensor<?xf32>) -> tensor<?xf32>
+    return %1 : tensor<?xf32>
+  }
+  func.func private @f(%x: tensor<?xf32>) -> tensor<?xf32> {
+    %0 = call @g(%x) : (tensor<?xf32>) -> tensor<?xf32>
+    %1 = call @g(%0) : (tensor<?xf32>) -> tensor<?xf32>
+    return %1 : tensor<?xf32>
+  }
+  func.func private @g(%x: tensor<?xf32>) -> tensor<?xf32> {
+    %0 = call @h(%x) : (tensor<?xf32>) -> tensor<?xf32>
+    %1 = call @h(%0) : (tensor<?xf32>) -> tensor<?xf32>
+    return %1 : tensor<?xf32>
+  }
+  func.func private @h(%x: tensor<?xf32>) -> tensor<?xf32> {
+    %0 = call @i(%x) : (tensor<?xf32>) -> tensor<?xf32>
+    %1 = call @i(%0) : (tensor<?xf32>) -> tensor<?xf32>
+    return %1 : tensor<?xf32>
+  }
+  func.func private @i(%x: tensor<?xf32>) -> tensor<?xf32> {
+    %0 = call @j(%x) : (tensor<?xf32>) -> tensor<?xf32>
+    %1 = call @j(%0) : (tensor<?xf32>) -> tensor<?xf32>
+    return %1 : tensor<?xf32>
+  }
+  func.func private @j(%x: tensor<?xf32>) -> tensor<?xf32> {
+    %0 = call @k(%x) : (tensor<?xf32>) -> tensor<?xf32>
+    %1 = call @k(%0) : (tensor<?xf32>) -> tensor<?xf32>
+    return %1 : tensor<?xf32>
+  }
+  func.func private @k(%x: tensor<?xf32>) -> tensor<?xf32> {
+    %0 = call @l(%x) : (tensor<?xf32>) -> tensor<?xf32>
+    %1 = call @l(%0) : (tensor<?xf32>) -> tensor<?xf32>
+    return %1 : tensor<?xf32>
+  }
+  func.func private @l(%x: tensor<?xf32>) -> tensor<?xf32> {
+    %0 = call @m(%x) : (tensor<?xf32>) -> tensor<?xf32>
+    %1 = call @m(%0) : (tensor<?xf32>) -> tensor<?xf32>
+    return %1 : tensor<?xf32>
+  }
+  func.func private @m(%x: tensor<?xf32>) -> tensor<?xf32> {
+    %0 = call @n(%x) : (tensor<?xf32>) -> tensor<?xf32>
+    %1 = call @n(%0) : (tensor<?xf32>) -> tensor<?xf32>
+    return %1 : tensor<?xf32>
+  }
+  func.func private @n(%x: tensor<?xf32>) -> tensor<?xf32> {
+    %0 = call @o(%x) : (tensor<?xf32>) -> tensor<?xf32>
+    %1 = call @o(%0) : (tensor<?xf32>) -> tensor<?xf32>
+    return %1 : tensor<?xf32>
+  }
+  func.func private @o(%x: tensor<?xf32>) -> tensor<?xf32> {
+    %0 = call @p(%x) : (tensor<?xf32>) -> tensor<?xf32>
+    %1 = call @p(%0) : (tensor<?xf32>) -> tensor<?xf32>
+    return %1 : tensor<?xf32>
+  }
+  func.func private @p(%x: tensor<?xf32>) -> tensor<?xf32> {
+    return %x : tensor<?xf32>
+  }
+}
