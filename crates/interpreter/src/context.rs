@@ -12,7 +12,7 @@ use crate::plan::{Plans, Step};
 use crate::rng::DeviceRandom;
 
 /// Computations calling computations deeper than this are refused, before the stack ends.
-const DEPTH_LIMIT: u32 = 200;
+pub(crate) const DEPTH_LIMIT: u32 = 200;
 
 /// One device's run of a module.
 pub(crate) struct Context<'a> {

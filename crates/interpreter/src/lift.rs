@@ -47,7 +47,12 @@ fn spread(value: ArrayLiteral, n: usize) -> Result<ArrayLiteral> {
     if value.dims().is_empty() { fill(&value, &[n as i64]) } else { Ok(value) }
 }
 
-pub(crate) fn is_liftable(plans: &Plans, module: &Module, computation: ComputationId) -> bool {
+pub(crate) fn is_liftable(
+    plans: &Plans,
+    module: &Module,
+    computation: ComputationId,
+    depth: u32,
+) -> bool {
     module[computation].instructions().iter().all(|&id| {
         let instruction = &module[id];
         let scalars = instruction
@@ -55,11 +60,11 @@ pub(crate) fn is_liftable(plans: &Plans, module: &Module, computation: Computati
             .leaves()
             .iter()
             .all(|(_, leaf)| leaf.as_array().is_some_and(|array| array.rank() == 0));
-        scalars && is_liftable_op(plans, module, id)
+        scalars && is_liftable_op(plans, module, id, depth + 1)
     })
 }
 
-fn is_liftable_op(plans: &Plans, module: &Module, id: InstructionId) -> bool {
+fn is_liftable_op(plans: &Plans, module: &Module, id: InstructionId, depth: u32) -> bool {
     match &module[id].op {
         Op::Unary(_)
         | Op::Binary(_)
@@ -84,12 +89,12 @@ fn is_liftable_op(plans: &Plans, module: &Module, id: InstructionId) -> bool {
                 from.rank() == 0 && array(id).is_some_and(|to| to.element_type == from.element_type)
             })
         }
-        Op::Call(call) => plans.liftable(module, call.to_apply),
-        Op::Fusion(fusion) => plans.liftable(module, fusion.calls),
-        Op::Map(map) => plans.liftable(module, map.to_apply),
+        Op::Call(call) => plans.liftable_at(module, call.to_apply, depth),
+        Op::Fusion(fusion) => plans.liftable_at(module, fusion.calls, depth),
+        Op::Map(map) => plans.liftable_at(module, map.to_apply, depth),
         // All branches are run and the results chosen from: they have no effects.
         Op::Conditional(op) => {
-            op.branch_computations.iter().all(|&branch| plans.liftable(module, branch))
+            op.branch_computations.iter().all(|&branch| plans.liftable_at(module, branch, depth))
         }
         _ => false,
     }

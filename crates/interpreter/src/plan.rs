@@ -7,6 +7,7 @@ use rxla_hlo::{ComputationId, InstructionId, Literal, Module, Op};
 use smallvec::SmallVec;
 
 use crate::comparator::Comparator;
+use crate::context::DEPTH_LIMIT;
 use crate::reducer::Reducer;
 
 /// What was found out about the computations of a module, filled in when first needed.
@@ -39,8 +40,19 @@ impl Plans {
     }
 
     pub(crate) fn liftable(&self, module: &Module, computation: ComputationId) -> bool {
+        self.liftable_at(module, computation, 0)
+    }
+
+    /// [`Plans::liftable`] of what is called at some depth: too deep is none of our business.
+    pub(crate) fn liftable_at(
+        &self,
+        module: &Module,
+        computation: ComputationId,
+        depth: u32,
+    ) -> bool {
         let fact = &self.0[computation.index()].liftable;
-        *fact.get_or_init(|| crate::lift::is_liftable(self, module, computation))
+        depth < DEPTH_LIMIT
+            && *fact.get_or_init(|| crate::lift::is_liftable(self, module, computation, depth))
     }
 }
 

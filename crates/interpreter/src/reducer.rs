@@ -5,6 +5,7 @@ use rxla_base::Result;
 use rxla_hlo::op::{Binary, BinaryKind};
 use rxla_hlo::{ArrayLiteral, ComputationId, ElementType, InstructionId, Module, Op};
 
+use crate::context::DEPTH_LIMIT;
 use crate::matmul::to_type;
 
 /// What a computation of two scalars does.
@@ -21,6 +22,13 @@ pub(crate) enum Reducer {
 
 impl Reducer {
     pub(crate) fn of(module: &Module, computation: ComputationId) -> Reducer {
+        Reducer::at(module, computation, 0)
+    }
+
+    fn at(module: &Module, computation: ComputationId, depth: u32) -> Reducer {
+        if depth >= DEPTH_LIMIT {
+            return Reducer::General;
+        }
         let parameters = module[computation].parameters();
         let [first, second] = *parameters else {
             return Reducer::General;
@@ -37,10 +45,10 @@ impl Reducer {
         match &module[root].op {
             Op::Binary(Binary { kind }) if both(module[root].operands()) => Reducer::binary(*kind),
             Op::Call(call) if module[root].operands() == parameters => {
-                Reducer::of(module, call.to_apply)
+                Reducer::at(module, call.to_apply, depth + 1)
             }
             Op::Fusion(fusion) if module[root].operands() == parameters => {
-                Reducer::of(module, fusion.calls)
+                Reducer::at(module, fusion.calls, depth + 1)
             }
             // A narrow float added in a wider type: what the fold does anyway.
             Op::Convert(_) => {

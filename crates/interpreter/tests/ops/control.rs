@@ -85,3 +85,22 @@ fn async_forms_compute_at_their_start() {
     let text = "HloModule m\nf {\n  p = s32[] parameter(0)\n  ROOT n = s32[] negate(p)\n}\nENTRY e {\n  p = s32[] constant(4)\n  s = ((s32[]), s32[], s32[]) async-start(p), calls=f\n  u = ((s32[]), s32[], s32[]) async-update(s)\n  d = s32[] async-done(u)\n  c = (s32[], s32[], u32[]) copy-start(d)\n  ROOT r = s32[] copy-done(c)\n}\n";
     expect(text, "-4");
 }
+
+#[test]
+fn reducers_that_call_each_other_deeply_do_not_end_the_stack() {
+    let parameters = "  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n";
+    let mut text = format!("HloModule m\nf0 {{\n{parameters}  ROOT r = s32[] add(a, b)\n}}\n");
+    for i in 1..=20_000 {
+        let callee = i - 1;
+        text +=
+            &format!("f{i} {{\n{parameters}  ROOT r = s32[] call(a, b), to_apply=f{callee}\n}}\n");
+    }
+    let reduce = |name: &str| {
+        format!(
+            "{text}ENTRY e {{\n  p = s32[2] constant({{1,2}})\n  z = s32[] constant(0)\n  ROOT r = s32[] reduce(p, z), dimensions={{0}}, to_apply={name}\n}}\n"
+        )
+    };
+    let error = try_run(&reduce("f20000"), vec![]).unwrap_err();
+    assert_eq!(error.code, Code::ResourceExhausted, "{error}");
+    assert_eq!(run(&reduce("f100"), vec![]), Literal::scalar(3i32));
+}
