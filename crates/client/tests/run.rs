@@ -123,3 +123,33 @@ fn a_model_exported_by_jax_runs() {
         assert!((value - expected).abs() < 1e-6, "{result:?}");
     }
 }
+
+#[test]
+fn partitions_take_and_give_their_parts() {
+    let text = "
+HloModule twice, num_partitions=2
+
+ENTRY main {
+  x = f32[4] parameter(0), sharding={devices=[2]<=[2]}
+  y = f32[4] reverse(x), dimensions={0}
+  ROOT sum = f32[4] add(x, y)
+}
+";
+    let client =
+        Client::new(ClientOptions { device_count: 2, ..ClientOptions::default() }).unwrap();
+    let module =
+        rxla::read_module(Format::HloText, text.as_bytes(), rxla::ReadOptions::default()).unwrap();
+    let options =
+        CompileOptions { partitions: 2, spmd_partitioning: true, ..CompileOptions::default() };
+    let program = client.compile(module, options).unwrap();
+    let arguments: Vec<_> = client
+        .devices()
+        .iter()
+        .zip([vector([1.0, 2.0]), vector([3.0, 5.0])])
+        .map(|(device, value)| vec![client.buffer_in(value, device.default_memory()).unwrap()])
+        .collect();
+    let outputs = program.execute(&arguments, &ExecuteOptions::default()).unwrap();
+    // The whole sum is [6, 5, 5, 6]; its sharding is that of the parameter.
+    assert_eq!(outputs[0][0].literal().unwrap(), vector([6.0, 5.0]));
+    assert_eq!(outputs[1][0].literal().unwrap(), vector([5.0, 6.0]));
+}
