@@ -20,7 +20,11 @@ macro_rules! named {
         fn parse(parser: &mut Parser<'_>) -> Result<$t, Failed> {
             let span = parser.token.span();
             let word = parser.word(concat!("a ", $what))?;
-            $t::from_name(word).ok_or_else(|| {
+            // Older texts spell some names in the other case.
+            let found = $t::from_name(word).or_else(|| {
+                $t::ALL.iter().copied().find(|value| value.name().eq_ignore_ascii_case(word))
+            });
+            found.ok_or_else(|| {
                 let known = $t::ALL.iter().map(|value| value.name());
                 parser.unknown_word($what, word, span, known)
             })

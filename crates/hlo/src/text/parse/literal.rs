@@ -114,7 +114,7 @@ impl Parser<'_> {
         // the text must be cut short and need not be allocated to find that out.
         let is_elided = start.kind == TokenKind::LeftBrace && self.peek().kind == TokenKind::Dots;
         let written = shape.element_count().is_some_and(|count| count <= self.source.len());
-        if !is_elided && !written {
+        if start.kind == TokenKind::LeftBrace && !is_elided && !written {
             let message = format!("the text is too short for a literal of the shape `{shape}`");
             return Err(self.error(start.span(), message));
         }

@@ -61,7 +61,7 @@ impl Default for ParseOptions {
             missing_layouts: MissingLayouts::Keep,
             keep_auto_entry_layouts: false,
             max_depth: 128,
-            max_literal_bytes: 4 << 30,
+            max_literal_bytes: 1 << 30,
             max_errors: 20,
         }
     }

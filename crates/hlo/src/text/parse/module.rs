@@ -120,7 +120,7 @@ impl<'a> Parser<'a> {
         self.instruction_list(id, Scope::new(id))?;
         if let (Some((shape, span)), Some(root)) = (result, self.module[id].try_root()) {
             let root = &self.module[root];
-            if !root.shape.compatible(&shape) {
+            if !super::operands::agrees(&root.shape, &shape) {
                 let message = format!(
                     "`{name}` is declared to return `{shape}` but its root `{}` has the shape `{}`",
                     root.name(),

@@ -52,7 +52,7 @@ impl<'a> Parser<'a> {
             Some(Some(operand)) => {
                 let actual = &self.module[operand].shape;
                 if let Some(shape) = shape
-                    && !actual.compatible(&shape)
+                    && !agrees(actual, &shape)
                 {
                     let message = format!(
                         "operand `{name}` is written with the shape `{shape}` but has `{actual}`"
@@ -102,5 +102,18 @@ impl<'a> Parser<'a> {
             self.scope().names.insert(name, Some(id));
         }
         id
+    }
+}
+
+/// Compatible, which sizes are dynamic aside: XLA does not compare that here.
+pub(super) fn agrees(a: &Shape, b: &Shape) -> bool {
+    match (a, b) {
+        (Shape::Array(a), Shape::Array(b)) => {
+            a.element_type == b.element_type && a.dims == b.dims
+        }
+        (Shape::Tuple(a), Shape::Tuple(b)) => {
+            a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| agrees(a, b))
+        }
+        _ => a.compatible(b),
     }
 }
