@@ -45,7 +45,12 @@ fn run(case: &Case) -> String {
         // These leave out what is needed to read the text again.
         is_fixpoint &= !matches!(
             &option[..],
-            "xla" | "canonical" | "fingerprint" | "module-fingerprint" | "compact" | "compact-operands"
+            "xla"
+                | "canonical"
+                | "fingerprint"
+                | "module-fingerprint"
+                | "compact"
+                | "compact-operands"
         );
     }
     match parse(&case.input, &parse_options) {

@@ -7,7 +7,11 @@ pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
     if word.len() > LONGEST {
         return None;
     }
-    let allowed = 1 + word.chars().count() / 4;
+    // One edit turns any letter into any other: that is no misspelling.
+    let allowed = match word.chars().count() {
+        0..=2 => 0,
+        length => 1 + length / 4,
+    };
     known
         .into_iter()
         .filter(|name| name.len() <= LONGEST)

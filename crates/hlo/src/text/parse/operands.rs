@@ -108,9 +108,7 @@ impl<'a> Parser<'a> {
 /// Compatible, which sizes are dynamic aside: XLA does not compare that here.
 pub(super) fn agrees(a: &Shape, b: &Shape) -> bool {
     match (a, b) {
-        (Shape::Array(a), Shape::Array(b)) => {
-            a.element_type == b.element_type && a.dims == b.dims
-        }
+        (Shape::Array(a), Shape::Array(b)) => a.element_type == b.element_type && a.dims == b.dims,
         (Shape::Tuple(a), Shape::Tuple(b)) => {
             a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| agrees(a, b))
         }
