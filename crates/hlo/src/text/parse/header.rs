@@ -23,7 +23,7 @@ const NAMES: [&str; 11] = [
     "origin_recovery_table",
 ];
 
-impl<'a> Parser<'a> {
+impl Parser<'_> {
     /// `, name=value, …` after the module's name.
     pub(super) fn header_attributes(&mut self) -> Parse<()> {
         let mut given: Vec<&str> = Vec::new();
@@ -69,8 +69,8 @@ impl<'a> Parser<'a> {
                         warning = warning.hint(format!("did you mean `{near}`?"));
                     }
                     self.warn(warning);
-                    let value = self.unknown_value();
-                    self.module.config.unknown_attributes.push((name.to_owned(), value.to_owned()));
+                    let value = self.unknown_value()?;
+                    self.module.config.unknown_attributes.push((name.to_owned(), value));
                 }
             }
         }
@@ -166,13 +166,18 @@ impl<'a> Parser<'a> {
     }
 
     /// The text of a value that nobody knows: up to a comma or closing bracket outside of
-    /// brackets, or to the end of the line there.
-    pub(super) fn unknown_value(&mut self) -> &'a str {
-        let start = self.token.start;
+    /// brackets, or to the end of the line there. Comments and line ends become spaces.
+    pub(super) fn unknown_value(&mut self) -> Parse<String> {
+        let open = self.token.span();
+        let mut value = String::new();
         let mut depth = 0usize;
         loop {
             match self.token.kind {
-                TokenKind::End | TokenKind::Unterminated => break,
+                TokenKind::End if depth == 0 => break,
+                TokenKind::End => return Err(self.error(open, "the value does not end")),
+                TokenKind::Unterminated | TokenKind::Unknown => {
+                    return Err(self.unexpected("a value"));
+                }
                 TokenKind::Comma if depth == 0 => break,
                 TokenKind::LeftBrace | TokenKind::LeftParen | TokenKind::LeftSquare => depth += 1,
                 TokenKind::RightBrace | TokenKind::RightParen | TokenKind::RightSquare => {
@@ -183,13 +188,18 @@ impl<'a> Parser<'a> {
                 }
                 _ => {}
             }
-            self.advance();
+            value.push_str(self.take());
             let between = &self.source[self.last_end..self.token.start];
             if depth == 0 && between.contains('\n') {
                 break;
             }
+            let is_plain = between.bytes().all(|byte| byte == b' ');
+            value.push_str(if is_plain { between } else { " " });
         }
-        let end = self.last_end.max(start);
-        &self.source[start..end]
+        value.truncate(value.trim_end_matches(' ').len());
+        if value.is_empty() {
+            return Err(self.unexpected("a value"));
+        }
+        Ok(value)
     }
 }

@@ -161,7 +161,7 @@ impl<'a> Parser<'a> {
                     warning = warning.hint(format!("did you mean `{near}`?"));
                 }
                 self.warn(warning);
-                let value = self.unknown_value().to_owned();
+                let value = self.unknown_value()?;
                 draft.info().unknown_attributes.push((name.to_owned(), value));
             }
         }

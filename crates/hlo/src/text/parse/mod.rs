@@ -246,7 +246,8 @@ impl<'a> Parser<'a> {
     /// A name of an instruction, computation or module, without `%`.
     pub(super) fn name(&mut self, wanted: &str) -> Parse<&'a str> {
         match self.token.kind {
-            TokenKind::Word => Ok(self.take()),
+            // `-inf` is a word, but no name.
+            TokenKind::Word if !self.text(self.token).starts_with('-') => Ok(self.take()),
             TokenKind::Name => Ok(&self.take()[1..]),
             _ => Err(self.unexpected(wanted)),
         }
@@ -255,7 +256,11 @@ impl<'a> Parser<'a> {
     /// `name=`, both taken.
     pub(super) fn attribute_name(&mut self) -> Parse<(&'a str, Span)> {
         let span = self.token.span();
-        let name = self.word("the name of an attribute")?;
+        let wanted = "the name of an attribute";
+        if self.at(TokenKind::Name) {
+            return Err(self.unexpected(wanted));
+        }
+        let name = self.name(wanted)?;
         self.expect(TokenKind::Equal)?;
         Ok((name, span))
     }
