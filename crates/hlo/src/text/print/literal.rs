@@ -14,7 +14,9 @@ impl Printer<'_> {
     /// A literal that says its shape, as the attribute `literal=` does.
     pub(in crate::text) fn shaped_literal(&mut self, literal: &Literal) {
         self.literal_with(literal, &|printer, array| {
-            printer.shape_with_layout(&array.shape().clone().into());
+            // Without a layout, braces of integers would be read as one.
+            let shape = crate::Shape::from(array.shape().clone()).with_default_layout();
+            printer.shape_with_layout(&shape);
             printer.push(" ");
         });
     }
