@@ -360,9 +360,9 @@ attributes! {
     }
     Scan {
         Required dimensions: Dims,
+        Required num_carries: i64,
         Optional is_reverse: bool,
         Optional is_associative: Option<bool>,
-        Required num_carries: i64,
         Required to_apply: ComputationId,
     }
     Scatter {

@@ -319,8 +319,13 @@ fn wrapped_opcode(word: &str) -> Option<(Op, Op)> {
         (word.strip_suffix("-done")?, Op::AsyncDone(crate::op::AsyncDone::default()))
     };
     let wrapped = Op::from_name(stem)?;
-    let has_own = matches!(
-        wrapped,
+    can_be_wrapped(&wrapped).then_some((op, wrapped))
+}
+
+/// Whether `…-start` of the op means an asynchronous computation of it.
+pub(in crate::text) fn can_be_wrapped(op: &Op) -> bool {
+    !matches!(
+        op,
         Op::AllGather(_)
             | Op::AllReduce(_)
             | Op::CollectivePermute(_)
@@ -329,8 +334,7 @@ fn wrapped_opcode(word: &str) -> Option<(Op, Op)> {
             | Op::Send(_)
             | Op::Parameter(_)
             | Op::Constant(_)
-    );
-    (!has_own).then_some((op, wrapped))
+    )
 }
 
 /// The attributes that the op can have, to suggest from.

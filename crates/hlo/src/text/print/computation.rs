@@ -196,13 +196,15 @@ fn wrapped_computations(module: &Module) -> FxHashSet<ComputationId> {
         .collect()
 }
 
-/// Whether a computation consists of parameters and its root.
+/// Whether a computation consists of parameters and a root whose `…-start` means just this
+/// computation.
 pub(super) fn is_single_op(module: &Module, computation: ComputationId) -> bool {
     let computation = &module[computation];
-    computation.instructions().iter().all(|&instruction| {
-        computation.try_root() == Some(instruction)
-            || matches!(module[instruction].op, Op::Parameter(_))
-    })
+    let Some(root) = computation.try_root() else { return false };
+    crate::text::parse::can_be_wrapped(&module[root].op)
+        && computation.instructions().iter().all(|&instruction| {
+            instruction == root || matches!(module[instruction].op, Op::Parameter(_))
+        })
 }
 
 /// The computations an instruction calls, in the order in which XLA keeps them.
