@@ -24,6 +24,7 @@ use rustc_hash::FxHashMap;
 use rxla_base::{Diagnostic, SecondaryMap, Severity, Span};
 
 use self::computation::Scope;
+pub(super) use self::instruction::can_be_wrapped;
 pub use self::module::parse;
 use super::escape::unescape;
 use super::lexer::{Token, TokenKind, json_end, lex};
