@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Installs what is missing and runs all tests: Rust first, then Python through the built wheel.
+source "$(dirname "$0")/setup.sh"
+need_packages
+cargo test --workspace
+make_venv test
+export JAX_PLATFORMS=rxla
+"$venv/bin/python" -m pytest -q tests/python
+echo "and in place of JAX's cpu platform:"
+unset JAX_PLATFORMS
+RXLA_AS_CPU=1 "$venv/bin/python" -m pytest -q tests/python
