@@ -103,7 +103,13 @@ pub enum Statement {
     Call { callee: FunctionId, arguments: Vec<Value> },
     /// Runs `callee(arguments…, begin, end)` for pieces that cover `0..count`, perhaps on several
     /// threads; pieces but the last are multiples of `grain`. `context` is passed to the runtime.
-    ParallelCall { context: Value, callee: FunctionId, arguments: Vec<Value>, count: Value, grain: i64 },
+    ParallelCall {
+        context: Value,
+        callee: FunctionId,
+        arguments: Vec<Value>,
+        count: Value,
+        grain: i64,
+    },
     /// Calls a function of the runtime by name (C calling convention; arguments are i8..i64, f32, f64 or ptr).
     CallRuntime { name: String, arguments: Vec<Value>, result: Option<Value> },
     /// Leaves the function with `value` if it is not zero. The function's result has its type.
@@ -114,7 +120,9 @@ pub enum Statement {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Op {
     /// A scalar, or a vector with all lanes equal; `bits` are the lane's, zero-extended.
-    Constant { bits: u64 },
+    Constant {
+        bits: u64,
+    },
     Unary(UnaryOp, Value),
     Binary(BinaryOp, Value, Value),
     /// `a * b + c` rounded once. Floats only. For the inside of approximations, where it is wanted.
@@ -137,11 +145,21 @@ pub enum Op {
     Shuffle(Value, Value, Vec<u16>),
     /// Loads the result's type at element `index` of `base`, counted in its scalars: a scalar
     /// index loads lanes side by side, a vector index (i64 lanes) gathers. Lanes masked out are 0.
-    Load { base: Value, index: Value, mask: Option<Value> },
+    Load {
+        base: Value,
+        index: Value,
+        mask: Option<Value>,
+    },
     /// `base` moved by `bytes` (i64).
-    Offset { base: Value, bytes: Value },
+    Offset {
+        base: Value,
+        bytes: Value,
+    },
     /// Memory of this call of the function, uninitialised, the same each time the statement runs.
-    Alloca { bytes: u64, align: u32 },
+    Alloca {
+        bytes: u64,
+        align: u32,
+    },
 }
 
 /// Operations on one operand. Those from `Exp` on are mathematical functions, which the maths

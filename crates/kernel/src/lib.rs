@@ -21,6 +21,8 @@
 
 pub mod builder;
 pub mod ir;
+mod names;
+pub mod text;
 pub mod types;
 
 pub use builder::Builder;
