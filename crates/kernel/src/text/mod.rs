@@ -16,4 +16,10 @@
 //! does not depend on how it came about and can name it in a cache. Parsing accepts any names for
 //! values, numbers or words. What was parsed prints as it was printed.
 
+mod lexer;
+mod parse;
 mod print;
+#[cfg(test)]
+mod tests;
+
+pub use parse::parse;
