@@ -1,13 +1,15 @@
 //! What every other crate of rxla stands on: typed ids into arenas ([`Id`], [`Arena`],
 //! [`SecondaryMap`]), diagnostics that point at source text ([`Diagnostic`], [`Span`]) and the
-//! error type whose codes are PJRT's ([`Error`], [`Code`]).
+//! error type whose codes are PJRT's ([`Error`], [`Code`]), and memory that changes hands ([`Memory`]).
 //!
 //! Nothing here knows about tensors.
 
 mod arena;
 mod diagnostic;
 mod error;
+mod memory;
 
 pub use arena::{Arena, Id, SecondaryMap};
 pub use diagnostic::{Diagnostic, Severity, Source, Span, render_all};
 pub use error::{Code, Error, Result};
+pub use memory::Memory;

@@ -1,10 +1,11 @@
 //! Storage of literals: aligned to 64 bytes when we allocate it, shared on clone, copied on the
-//! first write. Memory that somebody else owns can be borrowed as a shared slice.
+//! first write. Memory from elsewhere comes in two ways: *provided*, to be ours alone and written like
+//! our own, or *foreign*, a shared slice that somebody else owns.
 
 use std::fmt;
 use std::sync::Arc;
 
-use rxla_base::{Error, Result};
+use rxla_base::{Error, Memory, Result};
 
 /// Where literals start: a cache line.
 const ALIGN: usize = 64;
@@ -50,6 +51,7 @@ impl Clone for Owned {
 #[derive(Clone)]
 enum Storage {
     Owned(Arc<Owned>),
+    Provided(Arc<dyn Memory>),
     Foreign(Arc<dyn AsRef<[u8]> + Send + Sync>),
 }
 
@@ -70,6 +72,11 @@ impl Bytes {
         Ok(copy)
     }
 
+    /// Memory from somebody else's allocator, which goes back there when the last clone is dropped.
+    pub fn provided(memory: Arc<dyn Memory>) -> Bytes {
+        Bytes(Storage::Provided(memory))
+    }
+
     /// Memory owned by somebody else, which must not change while a clone of this lives.
     pub fn foreign(memory: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Bytes {
         Bytes(Storage::Foreign(memory))
@@ -86,6 +93,7 @@ impl Bytes {
     pub fn as_slice(&self) -> &[u8] {
         match &self.0 {
             Storage::Owned(owned) => owned.as_slice(),
+            Storage::Provided(memory) => memory.as_slice(),
             Storage::Foreign(memory) => (**memory).as_ref(),
         }
     }
@@ -94,6 +102,7 @@ impl Bytes {
     pub fn is_unique(&self) -> bool {
         match &self.0 {
             Storage::Owned(owned) => Arc::strong_count(owned) == 1,
+            Storage::Provided(memory) => Arc::strong_count(memory) == 1,
             Storage::Foreign(_) => false,
         }
     }
@@ -102,11 +111,19 @@ impl Bytes {
     ///
     /// Panics when there is no memory for the copy.
     pub fn make_mut(&mut self) -> &mut [u8] {
-        if let Storage::Foreign(memory) = &self.0 {
-            *self = Bytes::copy_of((**memory).as_ref()).expect("memory for a copy on write");
+        let ours = match &self.0 {
+            Storage::Owned(_) => true,
+            Storage::Provided(_) => self.is_unique(),
+            Storage::Foreign(_) => false,
+        };
+        if !ours {
+            *self = Bytes::copy_of(self.as_slice()).expect("memory for a copy on write");
         }
-        let Storage::Owned(owned) = &mut self.0 else { unreachable!("made our own above") };
-        Arc::make_mut(owned).as_mut_slice()
+        match &mut self.0 {
+            Storage::Owned(owned) => Arc::make_mut(owned).as_mut_slice(),
+            Storage::Provided(memory) => Arc::get_mut(memory).expect("unique").as_mut_slice(),
+            Storage::Foreign(_) => unreachable!("made our own above"),
+        }
     }
 
     /// The same bytes at an address that is a multiple of `align`, copied only if they are not.
@@ -122,5 +139,35 @@ impl Bytes {
 impl fmt::Debug for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Bytes({})", self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Provided(Vec<u8>);
+
+    impl Memory for Provided {
+        fn as_slice(&self) -> &[u8] {
+            &self.0
+        }
+
+        fn as_mut_slice(&mut self) -> &mut [u8] {
+            &mut self.0
+        }
+    }
+
+    #[test]
+    fn provided_memory_is_written_in_place_while_it_is_ours_alone() {
+        let mut bytes = Bytes::provided(Arc::new(Provided(vec![1, 2, 3])));
+        let address = bytes.as_slice().as_ptr();
+        bytes.make_mut()[0] = 9;
+        assert_eq!((bytes.as_slice(), bytes.as_slice().as_ptr()), (&[9, 2, 3][..], address));
+        let shared = bytes.clone();
+        assert!(!bytes.is_unique());
+        bytes.make_mut()[1] = 8;
+        assert_eq!((bytes.as_slice(), shared.as_slice()), (&[9, 8, 3][..], &[9, 2, 3][..]));
+        assert!(shared.is_unique() && bytes.is_unique());
     }
 }

@@ -1,0 +1,408 @@
+//! The fork-join pool: one loop at a time is cut into pieces, which the calling thread and the
+//! workers take until none is left.
+//!
+//! What holds here:
+//! - Workers spin for some microseconds after the last work they saw and then sleep, so that a
+//!   program that is busy pays fractions of a microsecond for a fork, and an idle one nothing.
+//! - A loop inside a piece runs on the thread that meets it. A caller that finds all slots taken
+//!   does its work alone. So nobody ever waits for work that has not begun, and no lock is held
+//!   while work runs.
+//! - Pieces are multiples of the grain (but the last), and every index is in one piece; which
+//!   thread runs a piece, and how long pieces are, differs from run to run. What must not depend
+//!   on that is for the work to see to, by keeping partial results by grain, not by piece.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::context::Context;
+
+/// A piece of work as compiled code passes it: `thunk(arguments, begin, end)`. It must not unwind.
+pub type Thunk = unsafe extern "C" fn(arguments: *const c_void, begin: i64, end: i64);
+
+/// Loops that run at once before callers work alone.
+const SLOTS: usize = 8;
+/// How long who waits keeps looking before it sleeps.
+const SPIN: Duration = Duration::from_micros(30);
+/// Pieces made for each thread where the grain allows it, so that a slow thread holds up little.
+const PIECES_PER_THREAD: usize = 4;
+/// The bit of [`Slot::inside`] that says that the caller sleeps until the last worker leaves.
+const CALLER_SLEEPS: u32 = 1 << 31;
+
+/// Threads that share the work of loops. Dropping it ends them.
+pub struct Pool {
+    shared: Arc<Shared>,
+    workers: Vec<JoinHandle<()>>,
+}
+
+struct Shared {
+    slots: [Slot; SLOTS],
+    /// Counts loops published; what workers sleep on.
+    published: AtomicU32,
+    sleeping: AtomicU32,
+    ending: AtomicBool,
+}
+
+/// A loop being run. `open` is true while pieces may be taken; a worker enters by counting itself
+/// into `inside` and then looking at `open`, and the caller closes and then waits for `inside` to
+/// fall to zero. Both orders are sequentially consistent, so either the worker sees the slot closed
+/// or the caller sees the worker.
+#[derive(Default)]
+#[repr(align(128))]
+struct Slot {
+    taken: AtomicBool,
+    open: AtomicBool,
+    inside: AtomicU32,
+    /// The next index that nobody took.
+    next: AtomicUsize,
+    count: AtomicUsize,
+    piece: AtomicUsize,
+    thunk: AtomicPtr<c_void>,
+    arguments: AtomicPtr<c_void>,
+}
+
+thread_local! {
+    /// Whether this thread is running a piece of some loop.
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Threads that this process may keep busy: by affinity mask and cgroup quota.
+pub fn available_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+impl Pool {
+    /// A pool of as many threads as the process may keep busy, but at most `limit`. The calling
+    /// thread is one of them, so that a pool of one has no workers.
+    pub fn new(limit: Option<usize>) -> Arc<Pool> {
+        Pool::with_threads(available_threads().min(limit.unwrap_or(usize::MAX)))
+    }
+
+    /// A pool of exactly so many threads, the calling one included, as far as the system gives them.
+    pub fn with_threads(threads: usize) -> Arc<Pool> {
+        let shared = Arc::new(Shared {
+            slots: Default::default(),
+            published: AtomicU32::new(0),
+            sleeping: AtomicU32::new(0),
+            ending: AtomicBool::new(false),
+        });
+        let workers = (1..threads)
+            .map_while(|index| {
+                let shared = Arc::clone(&shared);
+                let name = format!("rxla-worker-{index}");
+                std::thread::Builder::new().name(name).spawn(move || shared.work()).ok()
+            })
+            .collect();
+        Arc::new(Pool { shared, workers })
+    }
+
+    /// Threads that work is spread over, the calling one included.
+    pub fn threads(&self) -> usize {
+        self.workers.len() + 1
+    }
+
+    /// Runs `work(begin, end)` for pieces that cover `0..count`. If one panics, so does this, after
+    /// the other pieces are done.
+    pub fn parallel_for<F: Fn(usize, usize) + Sync>(&self, count: usize, grain: usize, work: F) {
+        struct Guarded<'a, F> {
+            work: &'a F,
+            panic: Mutex<Option<Box<dyn Any + Send>>>,
+        }
+        unsafe extern "C" fn run<F: Fn(usize, usize)>(data: *const c_void, begin: i64, end: i64) {
+            // SAFETY: `data` is the `Guarded` below, which outlives the loop.
+            let guarded = unsafe { &*data.cast::<Guarded<'_, F>>() };
+            let piece = AssertUnwindSafe(|| (guarded.work)(begin as usize, end as usize));
+            if let Err(panic) = catch_unwind(piece) {
+                let mut first = guarded.panic.lock().unwrap_or_else(PoisonError::into_inner);
+                first.get_or_insert(panic);
+            }
+        }
+        if self.runs_alone(count, grain) {
+            if count > 0 {
+                work(0, count);
+            }
+            return;
+        }
+        let guarded = Guarded { work: &work, panic: Mutex::new(None) };
+        // SAFETY: `run` does not unwind, and `F` may be called from other threads since it is `Sync`.
+        unsafe { self.run(run::<F>, (&raw const guarded).cast(), count, grain) };
+        let panic = guarded.panic.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some(panic) = panic {
+            resume_unwind(panic);
+        }
+    }
+
+    fn runs_alone(&self, count: usize, grain: usize) -> bool {
+        self.workers.is_empty() || count <= grain.max(1) || INSIDE.get()
+    }
+
+    /// Calls `thunk(arguments, begin, end)` for pieces that cover `0..count`.
+    ///
+    /// # Safety
+    ///
+    /// The thunk may be called with `arguments` and any piece of the range, from any thread, and
+    /// does not unwind.
+    pub unsafe fn run(&self, thunk: Thunk, arguments: *const c_void, count: usize, grain: usize) {
+        let grain = grain.max(1);
+        let slot = match self.runs_alone(count, grain) {
+            true => None,
+            false => self.shared.slots.iter().find(|slot| {
+                !slot.taken.load(Ordering::Relaxed) && !slot.taken.swap(true, Ordering::Acquire)
+            }),
+        };
+        let Some(slot) = slot else {
+            if count > 0 {
+                // SAFETY: the caller's promise.
+                unsafe { thunk(arguments, 0, count as i64) };
+            }
+            return;
+        };
+        let grains = count.div_ceil(grain);
+        let pieces = grains.min(self.threads() * PIECES_PER_THREAD);
+        slot.piece.store(grains.div_ceil(pieces) * grain, Ordering::Relaxed);
+        slot.count.store(count, Ordering::Relaxed);
+        slot.next.store(0, Ordering::Relaxed);
+        slot.thunk.store(thunk as *mut c_void, Ordering::Relaxed);
+        slot.arguments.store(arguments.cast_mut(), Ordering::Relaxed);
+        slot.open.store(true, Ordering::SeqCst);
+        self.shared.wake(pieces - 1);
+        slot.take_pieces();
+        slot.open.store(false, Ordering::SeqCst);
+        slot.wait_until_left();
+        slot.taken.store(false, Ordering::Release);
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.shared.ending.store(true, Ordering::SeqCst);
+        self.shared.published.fetch_add(1, Ordering::SeqCst);
+        atomic_wait::wake_all(&self.shared.published);
+        for worker in self.workers.drain(..) {
+            // A worker does not panic: thunks do not unwind.
+            let _ = worker.join();
+        }
+    }
+}
+
+impl Shared {
+    /// Tells `helpers` workers that there is something to do.
+    fn wake(&self, helpers: usize) {
+        self.published.fetch_add(1, Ordering::SeqCst);
+        let sleeping = self.sleeping.load(Ordering::SeqCst) as usize;
+        match helpers.min(sleeping) {
+            0 => {}
+            1 => atomic_wait::wake_one(&self.published),
+            _ => atomic_wait::wake_all(&self.published),
+        }
+    }
+
+    /// What a worker does all its life.
+    fn work(&self) {
+        loop {
+            let seen = self.published.load(Ordering::SeqCst);
+            if self.ending.load(Ordering::SeqCst) {
+                return;
+            }
+            for slot in &self.slots {
+                slot.help();
+            }
+            if !spin_until(|| self.published.load(Ordering::Relaxed) != seen) {
+                self.sleeping.fetch_add(1, Ordering::SeqCst);
+                atomic_wait::wait(&self.published, seen);
+                self.sleeping.fetch_sub(1, Ordering::SeqCst);
+            }
+        }
+    }
+}
+
+impl Slot {
+    /// Takes pieces if the slot is open.
+    fn help(&self) {
+        if !self.open.load(Ordering::Relaxed) {
+            return;
+        }
+        self.inside.fetch_add(1, Ordering::SeqCst);
+        if self.open.load(Ordering::SeqCst) {
+            self.take_pieces();
+        }
+        if self.inside.fetch_sub(1, Ordering::SeqCst) == CALLER_SLEEPS | 1 {
+            // The caller may have looked meanwhile and left: waking nobody does no harm.
+            atomic_wait::wake_all(&self.inside);
+        }
+    }
+
+    fn take_pieces(&self) {
+        let outer = INSIDE.replace(true);
+        let count = self.count.load(Ordering::Relaxed);
+        let piece = self.piece.load(Ordering::Relaxed);
+        let arguments = self.arguments.load(Ordering::Relaxed);
+        // SAFETY: `run` stored a `Thunk` before it opened the slot, and it stays until the caller
+        // has seen everybody leave.
+        let thunk = unsafe {
+            std::mem::transmute::<*mut c_void, Thunk>(self.thunk.load(Ordering::Relaxed))
+        };
+        loop {
+            let begin = self.next.fetch_add(piece, Ordering::Relaxed);
+            if begin >= count {
+                break;
+            }
+            let end = count.min(begin + piece);
+            // SAFETY: the promise of whoever called `run`; `begin..end` is taken once.
+            unsafe { thunk(arguments, begin as i64, end as i64) };
+        }
+        INSIDE.set(outer);
+    }
+
+    /// Waits for the workers that are in a closed slot.
+    fn wait_until_left(&self) {
+        if spin_until(|| self.inside.load(Ordering::SeqCst) == 0) {
+            return;
+        }
+        loop {
+            let inside = self.inside.fetch_or(CALLER_SLEEPS, Ordering::SeqCst) | CALLER_SLEEPS;
+            if inside == CALLER_SLEEPS {
+                break;
+            }
+            atomic_wait::wait(&self.inside, inside);
+        }
+        self.inside.fetch_and(!CALLER_SLEEPS, Ordering::SeqCst);
+    }
+}
+
+/// Looks for [`SPIN`] whether `done`; false if it was not to be seen.
+fn spin_until(done: impl Fn() -> bool) -> bool {
+    let mut start = None;
+    loop {
+        for _ in 0..64 {
+            if done() {
+                return true;
+            }
+            std::hint::spin_loop();
+        }
+        if start.get_or_insert_with(Instant::now).elapsed() > SPIN {
+            return false;
+        }
+    }
+}
+
+/// What compiled code calls for [`Pool::run`].
+///
+/// # Safety
+///
+/// The context is null or a [`Context`]; the thunk may be called with `arguments` and any piece of
+/// `0..count`, from any thread, and does not unwind.
+pub unsafe extern "C" fn rxla_parallel_for(
+    context: *const Context,
+    thunk: Thunk,
+    arguments: *const c_void,
+    count: i64,
+    grain: i64,
+) {
+    let count = usize::try_from(count).unwrap_or(0);
+    let grain = usize::try_from(grain).unwrap_or(1);
+    // SAFETY: the caller's promise.
+    match unsafe { Context::from_ptr(context) }.pool.as_deref() {
+        // SAFETY: the caller's promise.
+        Some(pool) => unsafe { pool.run(thunk, arguments, count, grain) },
+        // SAFETY: the caller's promise.
+        None if count > 0 => unsafe { thunk(arguments, 0, count as i64) },
+        None => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn visits(pool: &Pool, count: usize, grain: usize) -> Vec<u32> {
+        let seen: Vec<AtomicU32> = (0..count).map(|_| AtomicU32::new(0)).collect();
+        pool.parallel_for(count, grain, |begin, end| {
+            assert!(begin.is_multiple_of(grain) && (end.is_multiple_of(grain) || end == count));
+            for index in begin..end {
+                seen[index].fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        seen.into_iter().map(AtomicU32::into_inner).collect()
+    }
+
+    #[test]
+    fn every_index_is_visited_once() {
+        for threads in [1, 2, 3, 5] {
+            let pool = Pool::with_threads(threads);
+            for (count, grain) in [(0, 1), (1, 1), (7, 1), (7, 3), (1000, 8), (1000, 1001)] {
+                assert!(visits(&pool, count, grain).iter().all(|&times| times == 1));
+            }
+            for _ in 0..2000 {
+                assert!(visits(&pool, 16, 1).iter().all(|&times| times == 1));
+            }
+        }
+    }
+
+    #[test]
+    fn loops_in_loops_and_of_several_callers() {
+        let pool = Pool::with_threads(3);
+        let total = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..SLOTS + 2 {
+                scope.spawn(|| {
+                    for _ in 0..100 {
+                        pool.parallel_for(10, 1, |begin, end| {
+                            for _ in begin..end {
+                                pool.parallel_for(10, 1, |begin, end| {
+                                    total.fetch_add(end - begin, Ordering::Relaxed);
+                                });
+                            }
+                        });
+                    }
+                });
+            }
+        });
+        assert_eq!(total.into_inner(), (SLOTS + 2) * 100 * 100);
+    }
+
+    #[test]
+    fn panics_reach_the_caller_and_end_nothing() {
+        let pool = Pool::with_threads(2);
+        let done = AtomicUsize::new(0);
+        let attempt = catch_unwind(AssertUnwindSafe(|| {
+            pool.parallel_for(100, 1, |begin, end| {
+                done.fetch_add(end - begin, Ordering::Relaxed);
+                assert!(begin != 0, "on purpose");
+            });
+        }));
+        assert!(attempt.is_err());
+        assert_eq!(done.into_inner(), 100);
+        assert!(visits(&pool, 100, 1).iter().all(|&times| times == 1));
+    }
+
+    #[test]
+    fn sleepers_wake_and_pools_end() {
+        for _ in 0..20 {
+            let pool = Pool::with_threads(4);
+            std::thread::sleep(Duration::from_millis(2));
+            assert!(visits(&pool, 64, 1).iter().all(|&times| times == 1));
+        }
+    }
+
+    #[test]
+    fn compiled_code_needs_no_context() {
+        unsafe extern "C" fn add(arguments: *const c_void, begin: i64, end: i64) {
+            // SAFETY: the test passes a counter.
+            let counter = unsafe { &*arguments.cast::<AtomicUsize>() };
+            counter.fetch_add((end - begin) as usize, Ordering::Relaxed);
+        }
+        let counter = AtomicUsize::new(0);
+        let context = Context::new(Some(Pool::with_threads(2)));
+        for context in [std::ptr::null(), context.as_ptr()] {
+            // SAFETY: `add` takes the counter and any range.
+            unsafe { rxla_parallel_for(context, add, (&raw const counter).cast(), 1000, 10) };
+        }
+        assert_eq!(counter.into_inner(), 2000);
+    }
+}
