@@ -24,6 +24,8 @@ pub mod ir;
 mod names;
 pub mod text;
 pub mod types;
+pub mod verify;
+pub mod walk;
 
 pub use builder::Builder;
 pub use ir::{
@@ -31,3 +33,4 @@ pub use ir::{
     Module, Op, Parameter, Statement, UnaryOp, Value,
 };
 pub use types::{Scalar, Type};
+pub use verify::verify;

@@ -23,3 +23,4 @@ mod print;
 mod tests;
 
 pub use parse::parse;
+pub(crate) use print::head;

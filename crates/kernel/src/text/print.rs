@@ -390,3 +390,15 @@ fn constant_text(scalar: Scalar, bits: u64) -> String {
     };
     if float.is_finite() { format!("{float:?}") } else { format!("{bits:#x}") }
 }
+
+/// The first line of a statement.
+pub(crate) fn head(function: &Function, module: &Module, statement: &Statement) -> String {
+    struct Head<'a>(&'a Function, &'a Module, &'a Statement);
+    impl fmt::Display for Head<'_> {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            Printer::new(f, self.0, Some(self.1)).statement(self.2)
+        }
+    }
+    let text = Head(function, module, statement).to_string();
+    text.lines().next().unwrap_or_default().to_owned()
+}
