@@ -8,7 +8,9 @@ mod convert;
 mod diff;
 mod input;
 mod npy;
+mod opt;
 mod output;
+mod passes;
 mod print;
 mod random;
 mod run;
@@ -41,6 +43,10 @@ enum Command {
     Stats(stats::Arguments),
     /// Run a module on the values of its parameters
     Run(run::Arguments),
+    /// Run passes on a module and print what comes out
+    Opt(opt::Arguments),
+    /// List passes and pipelines
+    Passes(passes::Arguments),
     /// Compare two modules, names and metadata aside
     Diff(diff::Arguments),
 }
@@ -72,6 +78,8 @@ fn run(arguments: Arguments) -> Result<Answer> {
         Command::Convert(arguments) => convert::run(&arguments),
         Command::Stats(arguments) => stats::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Opt(arguments) => opt::run(&arguments),
+        Command::Passes(arguments) => passes::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
     }
 }

@@ -6,7 +6,7 @@ const SEPARATOR: &str = "// ---- expect";
 /// A test file.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// The word after `// test:` and what follows it.
+    /// The word after `// test:`, and what follows it or an equals sign in it.
     pub mode: String,
     pub arguments: Vec<String>,
     /// The file without the expectation.
@@ -29,6 +29,11 @@ impl Case {
         };
         let mut words = header.split_whitespace().map(str::to_owned);
         let mode = words.next().ok_or("`// test:` names no mode")?;
+        // `passes=dce` is the mode `passes` with its main argument.
+        let (mode, main) = match mode.split_once('=') {
+            Some((mode, main)) => (mode.to_owned(), Some(main.to_owned())),
+            None => (mode, None),
+        };
         let mut input = String::new();
         let mut lines = text.split_inclusive('\n');
         let mut expectation = Expectation::Missing;
@@ -39,7 +44,7 @@ impl Case {
             }
             input.push_str(line);
         }
-        Ok(Case { mode, arguments: words.collect(), input, expectation })
+        Ok(Case { mode, arguments: main.into_iter().chain(words).collect(), input, expectation })
     }
 
     /// The values of lines such as `// input: f32[2] {1, 2}`, in order.
@@ -79,5 +84,10 @@ mod tests {
         assert_eq!(case.expectation, Expectation::Text("// x\n//\n// y\n".to_owned()));
         assert_eq!(case.with_expectation("x\n\ny"), text);
         assert!(Case::parse("HloModule m").is_err());
+        let case = Case::parse("// test: passes=dce,cse metadata\n").unwrap();
+        assert_eq!(
+            (case.mode.as_str(), case.arguments.join(" ")),
+            ("passes", "dce,cse metadata".to_owned())
+        );
     }
 }

@@ -11,6 +11,8 @@
 //!
 //! * `print` prints the module; `print canonical` and so on with other options;
 //! * `verify` checks it, and each finding has to stand on its line as `// error: message`;
+//! * `passes=dce,cse` runs passes and prints the module that comes out, `pipeline=simplify` the
+//!   passes of a pipeline; `// rewrites: 2` limits them;
 //! * `run` evaluates it on the literals of `// input:` lines and prints the result.
 //!
 //! The expectation stands in the file itself, in comments after a line `// ---- expect` or on the
@@ -21,6 +23,7 @@
 
 mod case;
 mod diff;
+mod passes;
 mod print;
 mod run;
 mod verify;
@@ -38,6 +41,8 @@ pub struct Mode {
 
 /// Every mode, by the word after `// test:`.
 pub const MODES: &[Mode] = &[
+    Mode { name: "passes", run: passes::run },
+    Mode { name: "pipeline", run: passes::run_pipeline },
     Mode { name: "print", run: print::run },
     Mode { name: "run", run: run::run },
     Mode { name: "verify", run: verify::run },

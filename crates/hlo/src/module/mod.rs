@@ -411,7 +411,9 @@ impl Module {
         let parent = removed.parent;
         assert_ne!(self.computations[parent].root, Some(instruction), "the root stays");
         self.unlink(instruction);
-        self.computations[parent].instructions.retain(|&i| i != instruction);
+        let siblings = &mut self.computations[parent].instructions;
+        let place = siblings.iter().position(|&i| i == instruction);
+        siblings.remove(place.expect("an instruction stands in its computation"));
     }
 
     /// Removes many unused instructions of one computation at the cost of one sweep. Users among
@@ -476,10 +478,9 @@ impl Module {
         for operand in operands {
             self.instructions[operand].users.retain(|user| *user != instruction);
         }
-        let parent = self.instructions[instruction].parent;
         self.instructions[instruction].removed = true;
         // Control edges are rare: what waited for the removed one waits for its predecessors.
-        let successors: Vec<_> = self.control_successors(parent, instruction);
+        let successors: Vec<_> = self.control_successors(instruction);
         if !successors.is_empty() {
             let inherited = self.instructions[instruction].control_predecessors().to_vec();
             for successor in successors {
@@ -494,7 +495,9 @@ impl Module {
         }
     }
 
-    fn control_successors(&self, parent: ComputationId, of: InstructionId) -> Vec<InstructionId> {
+    /// What waits for an instruction although no value flows.
+    pub fn control_successors(&self, of: InstructionId) -> Vec<InstructionId> {
+        let parent = self.instructions[of].parent;
         if !self.has_control_edges {
             return Vec::new();
         }
@@ -507,8 +510,7 @@ impl Module {
     }
 
     fn move_control_edges(&mut self, old: InstructionId, new: InstructionId) {
-        let parent = self.instructions[old].parent;
-        for successor in self.control_successors(parent, old) {
+        for successor in self.control_successors(old) {
             if successor != new {
                 let edges = &mut self.instructions[successor].info_mut().control_predecessors;
                 edges.retain(|&edge| edge != old && edge != new);

@@ -1,0 +1,31 @@
+//! `algsimp`, XLA's AlgebraicSimplifier: equations between ops, a file per subject.
+//!
+//! Each file has a table `RULES`; a new rule is a function and its name in the table. Rules about
+//! constants on one side expect them on the right, where `canonical` rules bring them first.
+
+mod arithmetic;
+
+use rxla_base::Result;
+use rxla_hlo::Module;
+
+use crate::pass::{Context, Pass};
+use crate::rewrite::{self, NamedRule};
+
+pub struct AlgebraicSimplifier;
+
+/// The tables in the order in which they are tried.
+pub const TABLES: &[&[NamedRule]] = &[arithmetic::RULES];
+
+impl Pass for AlgebraicSimplifier {
+    fn name(&self) -> &'static str {
+        "algsimp"
+    }
+
+    fn class(&self) -> &'static str {
+        "AlgebraicSimplifier"
+    }
+
+    fn run(&self, module: &mut Module, cx: &Context) -> Result<u64> {
+        Ok(rewrite::apply(module, cx, TABLES))
+    }
+}

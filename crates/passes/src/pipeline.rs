@@ -1,0 +1,180 @@
+//! Pipelines: which passes run in which order, as plain functions, and the constraints on that
+//! order with their reasons.
+
+use crate::pass::Pass;
+use crate::registry::lookup;
+
+/// Passes in order.
+pub struct Pipeline {
+    pub name: &'static str,
+    pub steps: Vec<Step>,
+}
+
+/// One step of a pipeline.
+pub enum Step {
+    Pass(Box<dyn Pass + Send>),
+    /// All of them again and again until none rewrites anything.
+    Fixpoint {
+        name: &'static str,
+        steps: Vec<Step>,
+    },
+}
+
+impl Step {
+    pub fn pass(pass: impl Pass + Send + 'static) -> Step {
+        Step::Pass(Box::new(pass))
+    }
+
+    /// The passes of the step, in order.
+    pub fn names(&self) -> Vec<&'static str> {
+        match self {
+            Step::Pass(pass) => vec![pass.name()],
+            Step::Fixpoint { steps, .. } => steps.iter().flat_map(Step::names).collect(),
+        }
+    }
+}
+
+impl Pipeline {
+    /// Passes one after the other, once each. An error names the one that does not exist.
+    pub fn of_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Pipeline, UnknownPass> {
+        let step = |name: &str| match lookup(name) {
+            Some(pass) => Ok(Step::pass(pass)),
+            None => Err(UnknownPass(name.to_owned())),
+        };
+        let steps = names.into_iter().map(step).collect::<Result<_, _>>()?;
+        Ok(Pipeline { name: "passes", steps })
+    }
+
+    /// The steps as an indented list.
+    pub fn describe(&self) -> String {
+        fn write(steps: &[Step], indent: usize, out: &mut String) {
+            for step in steps {
+                out.push_str(&"  ".repeat(indent));
+                match step {
+                    Step::Pass(pass) => {
+                        out.push_str(pass.name());
+                        out.push('\n');
+                    }
+                    Step::Fixpoint { name, steps } => {
+                        out.push_str(name);
+                        out.push_str(", until nothing changes:\n");
+                        write(steps, indent + 1, out);
+                    }
+                }
+            }
+        }
+        let mut out = String::new();
+        write(&self.steps, 0, &mut out);
+        out
+    }
+}
+
+/// A name that no pass has.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnknownPass(pub String);
+
+impl std::fmt::Display for UnknownPass {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "there is no pass `{}`", self.0)
+    }
+}
+
+fn by_name(name: &str) -> Step {
+    match lookup(name) {
+        Some(pass) => Step::pass(pass),
+        None => panic!("the registry has no pass `{name}`"),
+    }
+}
+
+/// What every backend runs first: calls inlined, then simplifications until nothing changes.
+pub fn simplify() -> Pipeline {
+    Pipeline { name: "simplify", steps: simplify_steps() }
+}
+
+/// The steps of [`simplify`], for backends to put theirs round.
+pub fn simplify_steps() -> Vec<Step> {
+    vec![
+        by_name("call-inliner"),
+        by_name("dce"),
+        Step::Fixpoint { name: "simplification", steps: simplification() },
+    ]
+}
+
+/// Passes that make room for each other, in the order in which one round runs them.
+fn simplification() -> Vec<Step> {
+    ["tuple-simplifier", "algsimp", "cse", "dce"].map(by_name).into()
+}
+
+/// An order that pipelines have to keep where both passes are in them.
+pub struct Order {
+    pub before: &'static str,
+    pub after: &'static str,
+    pub why: &'static str,
+}
+
+/// Last occurrences count: what ends every round, such as `dce`, may also stand before it.
+pub const ORDER: &[Order] = &[
+    Order { before: "call-inliner", after: "algsimp", why: "rules see no further than a call" },
+    Order {
+        before: "call-inliner",
+        after: "flatten-call-graph",
+        why: "flattening copies each callee that inlining would have dissolved",
+    },
+    Order {
+        before: "tuple-simplifier",
+        after: "algsimp",
+        why: "a value that goes through a tuple hides its producer from rules",
+    },
+    Order {
+        before: "algsimp",
+        after: "cse",
+        why: "rules bring equal values into one form, and only equal forms are merged",
+    },
+    Order {
+        before: "cse",
+        after: "dce",
+        why: "what was merged is dead, and dead users keep rules for single uses from matching",
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::PIPELINES;
+
+    #[test]
+    fn every_pipeline_keeps_the_order() {
+        for named in PIPELINES {
+            let names: Vec<&str> = (named.build)().steps.iter().flat_map(Step::names).collect();
+            let last = |name: &str| names.iter().rposition(|found| *found == name);
+            for order in ORDER {
+                let (before, after) = (last(order.before), last(order.after));
+                if let (Some(before), Some(after)) = (before, after) {
+                    assert!(
+                        before < after,
+                        "{}: `{}` has to stand before `{}`: {}",
+                        named.name,
+                        order.before,
+                        order.after,
+                        order.why
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn orders_name_passes_that_exist() {
+        for order in ORDER {
+            for name in [order.before, order.after] {
+                assert!(lookup(name).is_some(), "`{name}` in an order constraint is no pass");
+            }
+        }
+    }
+
+    #[test]
+    fn unknown_names_are_errors() {
+        let error = Pipeline::of_names(["dce", "nonsense"]).err();
+        assert_eq!(error, Some(UnknownPass("nonsense".to_owned())));
+    }
+}

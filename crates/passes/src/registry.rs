@@ -1,0 +1,63 @@
+//! Every pass with its default options, one line each, and every pipeline by name.
+
+use crate::pass::Pass;
+use crate::pipeline::{self, Pipeline};
+use crate::{algebraic, simplify};
+
+/// All passes, sorted by name.
+pub const ALL: &[&dyn Pass] = &[
+    &algebraic::AlgebraicSimplifier,
+    &simplify::call_inliner::CallInliner,
+    &simplify::hlo_cse::HloCse,
+    &simplify::hlo_dce::HloDce,
+    &simplify::flatten_call_graph::FlattenCallGraph,
+    &simplify::tuple_simplifier::TupleSimplifier,
+];
+
+/// A pipeline that needs no knowledge of a machine.
+pub struct NamedPipeline {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub build: fn() -> Pipeline,
+}
+
+pub const PIPELINES: &[NamedPipeline] = &[NamedPipeline {
+    name: "simplify",
+    about: "Calls inlined, then all simplifications to a fixpoint",
+    build: pipeline::simplify,
+}];
+
+/// A pass by XLA's name for it or for its class.
+pub fn lookup(name: &str) -> Option<&'static dyn Pass> {
+    ALL.iter().copied().find(|pass| pass.name() == name || pass.class() == name)
+}
+
+pub fn pipeline_by_name(name: &str) -> Option<Pipeline> {
+    PIPELINES.iter().find(|pipeline| pipeline.name == name).map(|pipeline| (pipeline.build)())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_sorted_and_found() {
+        let names: Vec<&str> = ALL.iter().map(|pass| pass.name()).collect();
+        let mut sorted = names.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        assert_eq!(names, sorted);
+        for pass in ALL {
+            assert_eq!(lookup(pass.name()).map(|p| p.name()), Some(pass.name()));
+            assert_eq!(lookup(pass.class()).map(|p| p.name()), Some(pass.name()));
+        }
+        assert!(lookup("no-such-pass").is_none());
+    }
+
+    #[test]
+    fn pipelines_are_found_by_their_name() {
+        for named in PIPELINES {
+            assert_eq!(pipeline_by_name(named.name).map(|p| p.name), Some(named.name));
+        }
+    }
+}

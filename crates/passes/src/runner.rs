@@ -1,0 +1,285 @@
+//! Runs passes: checks between them, counts and times what they do, and stops when told to.
+
+use std::time::{Duration, Instant};
+
+use rxla_base::{Error, Result, render_all};
+use rxla_hlo::{Module, verify};
+
+use crate::pass::{Context, Pass};
+use crate::pipeline::Step;
+
+/// How a run goes about it.
+pub struct RunOptions<'a> {
+    pub verify: Verify,
+    /// No rewrite beyond so many is made.
+    pub rewrite_limit: Option<u64>,
+    /// Passes that are left out, by name.
+    pub disabled: Vec<String>,
+    /// Rounds of a fixpoint before it is given up, which the report then says.
+    pub rounds: u32,
+    /// Called after each pass with what it left.
+    pub observer: Option<&'a mut dyn FnMut(&Event<'_>)>,
+}
+
+/// When the module is checked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verify {
+    /// After each pass that rewrote something, so that the guilty one is named.
+    Between,
+    AtEnd,
+    Never,
+}
+
+impl Default for RunOptions<'_> {
+    fn default() -> Self {
+        RunOptions {
+            verify: if cfg!(debug_assertions) { Verify::Between } else { Verify::AtEnd },
+            rewrite_limit: None,
+            disabled: Vec::new(),
+            rounds: 50,
+            observer: None,
+        }
+    }
+}
+
+/// A pass that has just run.
+pub struct Event<'a> {
+    /// Counts passes from 0.
+    pub number: usize,
+    pub pass: &'static str,
+    pub rewrites: u64,
+    pub module: &'a Module,
+}
+
+/// What a run did.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Report {
+    /// One entry a pass, in the order in which they ran first.
+    pub passes: Vec<PassReport>,
+    /// The pass that made the last rewrite.
+    pub last: Option<&'static str>,
+    /// Fixpoints that were given up, with the passes that would go on.
+    pub unsettled: Vec<(&'static str, Vec<&'static str>)>,
+}
+
+impl Report {
+    /// Rewrites of all passes.
+    pub fn rewrites(&self) -> u64 {
+        self.passes.iter().map(|pass| pass.rewrites).sum()
+    }
+}
+
+/// All runs of one pass together.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PassReport {
+    pub name: &'static str,
+    pub runs: u32,
+    pub rewrites: u64,
+    pub time: Duration,
+}
+
+/// Runs `steps` on a module that has passed the verifier.
+pub fn run(module: &mut Module, steps: &[Step], options: RunOptions<'_>) -> Result<Report> {
+    let cx = match options.rewrite_limit {
+        Some(limit) => Context::with_limit(limit),
+        None => Context::new(),
+    };
+    let check = options.verify;
+    let mut run = Run { cx, options, report: Report::default(), number: 0 };
+    run.steps(module, steps)?;
+    if check == Verify::AtEnd && run.cx.made() > 0 {
+        check_module(module, "the passes")?;
+    }
+    Ok(run.report)
+}
+
+struct Run<'a> {
+    cx: Context,
+    options: RunOptions<'a>,
+    report: Report,
+    number: usize,
+}
+
+impl Run<'_> {
+    /// The passes that rewrote something.
+    fn steps(&mut self, module: &mut Module, steps: &[Step]) -> Result<Vec<&'static str>> {
+        let mut busy = Vec::new();
+        for step in steps {
+            if self.cx.exhausted() {
+                break;
+            }
+            match step {
+                Step::Pass(pass) => {
+                    if self.pass(module, &**pass)? > 0 {
+                        busy.push(pass.name());
+                    }
+                }
+                Step::Fixpoint { name, steps } => busy.extend(self.fixpoint(module, name, steps)?),
+            }
+        }
+        Ok(busy)
+    }
+
+    fn fixpoint(
+        &mut self,
+        module: &mut Module,
+        name: &'static str,
+        steps: &[Step],
+    ) -> Result<Vec<&'static str>> {
+        let mut all = Vec::new();
+        let mut busy = Vec::new();
+        for _ in 0..self.options.rounds {
+            busy = self.steps(module, steps)?;
+            if busy.is_empty() {
+                return Ok(all);
+            }
+            all.extend_from_slice(&busy);
+        }
+        self.report.unsettled.push((name, busy));
+        Ok(all)
+    }
+
+    fn pass(&mut self, module: &mut Module, pass: &dyn Pass) -> Result<u64> {
+        let name = pass.name();
+        if self.options.disabled.iter().any(|disabled| disabled == name) {
+            return Ok(0);
+        }
+        let phases = pass.phases();
+        if !phases.contains(&module.phase) {
+            return Err(Error::invalid_argument(format!(
+                "`{name}` runs on modules from phase {:?} to {:?}, but `{}` is at {:?}",
+                phases.start(),
+                phases.end(),
+                module.name,
+                module.phase
+            )));
+        }
+        let before = self.cx.made();
+        let start = Instant::now();
+        let rewrites = pass.run(module, &self.cx).map_err(|error| error.context(in_pass(name)))?;
+        let time = start.elapsed();
+        let counted = self.cx.made() - before;
+        assert_eq!(rewrites, counted, "`{name}` counts its rewrites wrongly");
+        if rewrites > 0 {
+            self.report.last = Some(name);
+            if self.options.verify == Verify::Between {
+                check_module(module, name)?;
+            }
+        }
+        match self.report.passes.iter_mut().find(|report| report.name == name) {
+            Some(report) => {
+                report.runs += 1;
+                report.rewrites += rewrites;
+                report.time += time;
+            }
+            None => self.report.passes.push(PassReport { name, runs: 1, rewrites, time }),
+        }
+        if let Some(observer) = &mut self.options.observer {
+            observer(&Event { number: self.number, pass: name, rewrites, module });
+        }
+        self.number += 1;
+        Ok(rewrites)
+    }
+}
+
+fn in_pass(name: &str) -> String {
+    format!("in pass `{name}`")
+}
+
+fn check_module(module: &Module, after: &str) -> Result<()> {
+    let findings = verify(module);
+    if findings.is_empty() {
+        return Ok(());
+    }
+    Err(Error::internal(format!(
+        "after `{after}` the module is no longer valid:\n{}",
+        render_all(&findings, None)
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use rxla_hlo::text::{ParseOptions, parse};
+    use rxla_hlo::{BinaryKind, ElementType, Shape};
+
+    use super::*;
+
+    fn module() -> Module {
+        let text = "HloModule m\nENTRY e {\n  x = s32[] parameter(0)\n  d = s32[] add(x, x)\n  \
+                    z = s32[] constant(0)\n  ROOT r = s32[] add(x, z)\n}\n";
+        parse(text, &ParseOptions::default()).expect("valid").module
+    }
+
+    /// Breaks what it is given.
+    struct Wreck;
+    impl Pass for Wreck {
+        fn name(&self) -> &'static str {
+            "wreck"
+        }
+        fn class(&self) -> &'static str {
+            "Wreck"
+        }
+        fn run(&self, module: &mut Module, cx: &Context) -> Result<u64> {
+            if !cx.spend() {
+                return Ok(0);
+            }
+            let root = module[module.entry()].root();
+            module[root].shape = Shape::array(ElementType::F32, [7]);
+            Ok(1)
+        }
+    }
+
+    /// Never content.
+    struct Restless;
+    impl Pass for Restless {
+        fn name(&self) -> &'static str {
+            "restless"
+        }
+        fn class(&self) -> &'static str {
+            "Restless"
+        }
+        fn run(&self, module: &mut Module, cx: &Context) -> Result<u64> {
+            if !cx.spend() {
+                return Ok(0);
+            }
+            let entry = module.entry();
+            let root = module[entry].root();
+            let next = module.add_binary(entry, BinaryKind::And, root, root).expect("integers");
+            module.set_root(next);
+            Ok(1)
+        }
+    }
+
+    #[test]
+    fn a_pass_that_breaks_the_module_is_named() {
+        let options = RunOptions { verify: Verify::Between, ..RunOptions::default() };
+        let error = run(&mut module(), &[Step::pass(Wreck)], options).expect_err("broken");
+        assert!(error.message.starts_with("after `wreck`"), "{error}");
+    }
+
+    #[test]
+    fn endless_fixpoints_are_given_up_and_reported() {
+        let steps = [Step::Fixpoint { name: "endless", steps: vec![Step::pass(Restless)] }];
+        let options = RunOptions { rounds: 3, ..RunOptions::default() };
+        let report = run(&mut module(), &steps, options).expect("no error");
+        assert_eq!(report.unsettled, [("endless", vec!["restless"])]);
+        assert_eq!((report.passes[0].runs, report.rewrites()), (3, 3));
+    }
+
+    #[test]
+    fn runs_stop_at_the_limit_and_leave_out_what_is_disabled() {
+        let steps = [Step::Fixpoint { name: "endless", steps: vec![Step::pass(Restless)] }];
+        let options = RunOptions { rewrite_limit: Some(2), ..RunOptions::default() };
+        assert_eq!(run(&mut module(), &steps, options).map(|r| r.rewrites()), Ok(2));
+        let options = RunOptions { disabled: vec!["restless".to_owned()], ..RunOptions::default() };
+        assert_eq!(run(&mut module(), &steps, options).map(|r| r.rewrites()), Ok(0));
+    }
+
+    #[test]
+    fn modules_of_a_later_phase_are_refused() {
+        let mut module = module();
+        module.phase = rxla_hlo::Phase::Scheduled;
+        let error = run(&mut module, &[Step::pass(Wreck)], RunOptions::default());
+        assert!(error.is_err());
+    }
+}
