@@ -20,6 +20,7 @@
 //! depends on the loop's bounds alone; whoever marks it says that this is wanted.
 
 pub mod builder;
+pub mod evaluate;
 pub mod ir;
 mod names;
 pub mod text;

@@ -1,8 +1,7 @@
 //! Operations and constants.
 
-use half::{bf16, f16};
-
 use super::{Parser, Result, Token, TokenKind, error};
+use crate::evaluate::float::{from_f64, to_f64};
 use crate::ir::{BinaryOp, ComparePredicate, Convert, Op, UnaryOp, Value};
 use crate::types::{Scalar, Type};
 
@@ -129,21 +128,16 @@ fn constant_bits(scalar: Scalar, text: &str) -> Option<u64> {
     if let Some(digits) = text.strip_prefix("0x") {
         return u64::from_str_radix(digits, 16).ok().filter(|&bits| fits(bits));
     }
-    // Rust reads words such as `inf` too, but no number token holds one; overflow shows here.
-    let finite = |value: f64| value.is_finite();
+    // Words such as `inf` are no number tokens; what is not finite here is out of range.
     match scalar {
         Scalar::I1 | Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64 => {
             let value: i128 = text.parse().ok()?;
             let range = -(1i128 << (width - 1))..(1i128 << width);
             range.contains(&value).then_some((value as u64) & (u64::MAX >> (64 - width)))
         }
-        Scalar::F16 => {
-            let value = f16::from_f64(text.parse().ok()?);
-            finite(value.to_f64()).then_some(u64::from(value.to_bits()))
-        }
-        Scalar::BF16 => {
-            let value = bf16::from_f64(text.parse().ok()?);
-            finite(value.to_f64()).then_some(u64::from(value.to_bits()))
+        Scalar::F16 | Scalar::BF16 => {
+            let bits = from_f64(scalar, text.parse().ok()?);
+            to_f64(scalar, bits).is_finite().then_some(bits)
         }
         Scalar::F32 => {
             let value: f32 = text.parse().ok()?;
