@@ -102,7 +102,7 @@ pub fn simplify_steps() -> Vec<Step> {
 
 /// Passes that make room for each other, in the order in which one round runs them.
 fn simplification() -> Vec<Step> {
-    ["tuple-simplifier", "algsimp", "cse", "dce"].map(by_name).into()
+    ["tuple-simplifier", "algsimp", "constant_folding", "cse", "dce"].map(by_name).into()
 }
 
 /// An order that pipelines have to keep where both passes are in them.
@@ -129,6 +129,16 @@ pub const ORDER: &[Order] = &[
         before: "algsimp",
         after: "cse",
         why: "rules bring equal values into one form, and only equal forms are merged",
+    },
+    Order {
+        before: "algsimp",
+        after: "constant_folding",
+        why: "a rule that drops an operand spares computing it",
+    },
+    Order {
+        before: "constant_folding",
+        after: "cse",
+        why: "values computed from different constants may turn out equal",
     },
     Order {
         before: "cse",

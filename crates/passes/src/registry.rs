@@ -8,6 +8,7 @@ use crate::{algebraic, simplify};
 pub const ALL: &[&dyn Pass] = &[
     &algebraic::AlgebraicSimplifier,
     &simplify::call_inliner::CallInliner,
+    &simplify::hlo_constant_folding::HloConstantFolding,
     &simplify::hlo_cse::HloCse,
     &simplify::hlo_dce::HloDce,
     &simplify::flatten_call_graph::FlattenCallGraph,

@@ -2,6 +2,7 @@
 
 pub mod call_inliner;
 pub mod flatten_call_graph;
+pub mod hlo_constant_folding;
 pub mod hlo_cse;
 pub mod hlo_dce;
 pub mod tuple_simplifier;

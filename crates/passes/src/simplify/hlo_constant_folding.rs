@@ -1,0 +1,313 @@
+//! `constant_folding`, XLA's HloConstantFolding: what depends on constants only is computed now, by
+//! the interpreter.
+//!
+//! A fold has to pay: it may neither take long ([`WORK_AT_ONCE`], [`WORK_IN_ALL`]) nor blow up the
+//! module ([`GROWTH`]). A broadcast or an iota says in a few bytes what a literal says in many and
+//! costs nothing to compute, so they never become literals; an elementwise op of such splats is
+//! folded below the broadcast instead.
+
+use rxla_base::Result;
+use rxla_hlo::{ArrayLiteral, ComputationId, InstructionId, Literal, Module, Op};
+use rxla_interpreter::{Options, evaluate_instruction};
+
+use crate::pass::{Context, Pass};
+use crate::view;
+
+/// The steps that one fold may take: about a hundredth of a second.
+pub const WORK_AT_ONCE: u64 = 1 << 22;
+
+/// The steps that one run of the pass may take.
+pub const WORK_IN_ALL: u64 = 1 << 26;
+
+/// The bytes that a folded value may have where the constants it came from have fewer.
+pub const GROWTH: usize = 1 << 16;
+
+pub struct HloConstantFolding;
+
+impl Pass for HloConstantFolding {
+    fn name(&self) -> &'static str {
+        "constant_folding"
+    }
+
+    fn class(&self) -> &'static str {
+        "HloConstantFolding"
+    }
+
+    fn run(&self, module: &mut Module, cx: &Context) -> Result<u64> {
+        let mut left = WORK_IN_ALL;
+        let mut made = 0;
+        for computation in module.computation_post_order() {
+            made += fold_computation(module, cx, computation, &mut left);
+        }
+        Ok(made)
+    }
+}
+
+fn fold_computation(
+    module: &mut Module,
+    cx: &Context,
+    computation: ComputationId,
+    left: &mut u64,
+) -> u64 {
+    let mut folded = Vec::new();
+    // Operands come first, so chains fold in one sweep.
+    for i in module.post_order(computation) {
+        if cx.exhausted() {
+            break;
+        }
+        if module[i].users().is_empty() && !view::is_root(module, i) {
+            continue;
+        }
+        let replacement = if let Some(splat) = fold_splat(module, i) {
+            splat
+        } else if let Some(literal) = fold(module, i, left) {
+            let shape = module[i].shape.clone();
+            let made = module.add_like(i, Op::constant(literal), shape, &[]);
+            // What was written for the op says nothing about a constant.
+            let info = module[made].info_mut();
+            info.backend_config.clear();
+            info.unknown_attributes.clear();
+            made
+        } else {
+            continue;
+        };
+        assert!(cx.spend(), "the limit was looked at");
+        module.replace_all_uses(i, replacement);
+        folded.push(i);
+    }
+    let made = folded.len() as u64;
+    folded.reverse();
+    module.remove_instructions(computation, &folded);
+    made
+}
+
+/// `f(broadcast(a), broadcast(b), …) => broadcast(f(a, b, …))` for elementwise `f` and constant
+/// scalars, with the scalar `f` computed.
+fn fold_splat(module: &mut Module, i: InstructionId) -> Option<InstructionId> {
+    let op = &module[i].op;
+    let pure = matches!(
+        op,
+        Op::Unary(_)
+            | Op::Binary(_)
+            | Op::Compare(_)
+            | Op::Convert(_)
+            | Op::Select(_)
+            | Op::Clamp(_)
+            | Op::ReducePrecision(_)
+    );
+    let shape = view::static_array(module, i)?;
+    if !pure || shape.rank() == 0 {
+        return None;
+    }
+    let element_type = shape.element_type;
+    let values: Vec<ArrayLiteral> = module[i]
+        .operands()
+        .iter()
+        .map(|&operand| view::splat(module, operand))
+        .collect::<Option<_>>()?;
+    let (op, parent) = (module[i].op.clone(), module[i].parent());
+    let scalars: Vec<InstructionId> = values
+        .iter()
+        .map(|value| module.add_constant(parent, Literal::Array(value.clone())))
+        .collect();
+    let shape = rxla_hlo::Shape::scalar(element_type);
+    let scalar = view::add_with_shape(module, i, op, shape.clone(), &scalars);
+    let values = values.into_iter().map(Literal::Array).collect();
+    let result = evaluate_instruction(module, scalar, values, &options());
+    let made = result.ok().map(|literal| {
+        let constant = module.add_constant(parent, literal);
+        let whole = module[i].shape.clone();
+        module.add_like(i, Op::broadcast([]), whole, &[constant])
+    });
+    let mut spare = vec![scalar];
+    spare.extend(scalars);
+    module.remove_instructions(parent, &spare);
+    made
+}
+
+/// The value of an instruction whose operands are constants, if computing it now pays.
+fn fold(module: &Module, i: InstructionId, left: &mut u64) -> Option<Literal> {
+    let shape = view::static_array(module, i)?;
+    let operands = module[i].operands();
+    if operands.is_empty() {
+        return None;
+    }
+    let mut bytes = 0usize;
+    let mut given = false;
+    for &operand in operands {
+        let size = view::static_array(module, operand)?.byte_size()?;
+        match source(module, operand)? {
+            Source::Constant => {
+                given = true;
+                bytes = bytes.saturating_add(size);
+            }
+            // Made for the moment of the fold.
+            Source::Pattern if size <= GROWTH => {}
+            Source::Pattern => return None,
+        }
+    }
+    let steps = work(module, i)?;
+    if !given || shape.byte_size()? > bytes.max(GROWTH) || steps > WORK_AT_ONCE.min(*left) {
+        return None;
+    }
+    *left -= steps;
+    let values = operands.iter().map(|&operand| value(module, operand)).collect::<Option<_>>()?;
+    // What the interpreter cannot do is left for the backend to report.
+    evaluate_instruction(module, i, values, &options()).ok()
+}
+
+enum Source {
+    /// A literal.
+    Constant,
+    /// A broadcast of a literal, or an iota.
+    Pattern,
+}
+
+fn source(module: &Module, i: InstructionId) -> Option<Source> {
+    if view::constant(module, i).is_some() {
+        return Some(Source::Constant);
+    }
+    let pattern = match &module[i].op {
+        Op::Broadcast(_) => view::constant(module, view::operand(module, i, 0)).is_some(),
+        op => matches!(op, Op::Iota(_)),
+    };
+    pattern.then_some(Source::Pattern)
+}
+
+fn value(module: &Module, i: InstructionId) -> Option<Literal> {
+    if let Op::Constant(constant) = &module[i].op {
+        return Some((*constant.literal).clone());
+    }
+    let operands: Vec<Literal> = module[i]
+        .operands()
+        .iter()
+        .map(|&operand| view::constant(module, operand).cloned().map(Literal::Array))
+        .collect::<Option<_>>()?;
+    evaluate_instruction(module, i, operands, &options()).ok()
+}
+
+fn options() -> Options {
+    Options { memory_limit: 1 << 30, step_limit: Some(WORK_AT_ONCE), ..Options::default() }
+}
+
+/// About how many steps computing an instruction takes; `None` for what is never folded.
+fn work(module: &Module, i: InstructionId) -> Option<u64> {
+    let count = |i: InstructionId| -> Option<u64> {
+        Some(view::static_array(module, i)?.element_count()? as u64)
+    };
+    let result = count(i)?;
+    let first = || count(view::operand(module, i, 0));
+    // Steps of a called computation, once.
+    let body = |computation: ComputationId| module[computation].instructions().len() as u64;
+    let steps = match &module[i].op {
+        Op::Unary(_)
+        | Op::Binary(_)
+        | Op::BitcastConvert(_)
+        | Op::Clamp(_)
+        | Op::Compare(_)
+        | Op::Concatenate(_)
+        | Op::Convert(_)
+        | Op::DynamicSlice(_)
+        | Op::DynamicUpdateSlice(_)
+        | Op::Gather(_)
+        | Op::GetDimensionSize(_)
+        | Op::Pad(_)
+        | Op::ReducePrecision(_)
+        | Op::Reshape(_)
+        | Op::Reverse(_)
+        | Op::Select(_)
+        | Op::Slice(_)
+        | Op::StochasticConvert(_)
+        | Op::Transpose(_) => result,
+        Op::Map(op) => result.checked_mul(body(op.to_apply))?,
+        Op::Dot(op) => {
+            let lhs = view::dims(module, view::operand(module, i, 0))?;
+            let contracted = op.lhs_contracting_dims.iter().map(|&d| lhs[d as usize] as u64);
+            contracted.fold(Some(result), |steps, size| steps?.checked_mul(size.max(1)))?
+        }
+        Op::Convolution(_) => {
+            let kernel = count(view::operand(module, i, 1))?;
+            result.checked_mul(kernel)?
+        }
+        Op::Reduce(op) => first()?.checked_mul(body(op.to_apply))?,
+        Op::ReduceWindow(op) => {
+            let window = op.window.dimensions.iter().map(|dimension| dimension.size as u64);
+            let steps = window.fold(Some(result), |steps, size| steps?.checked_mul(size));
+            steps?.checked_mul(body(op.to_apply))?
+        }
+        Op::Scatter(op) => {
+            let updates = count(*module[i].operands().last()?)?;
+            result.checked_add(updates.checked_mul(body(op.to_apply))?)?
+        }
+        Op::SelectAndScatter(op) => first()?.checked_mul(body(op.select) + body(op.scatter))?,
+        Op::Sort(op) => {
+            let elements = first()?;
+            let levels = u64::from(elements.max(2).ilog2());
+            elements.checked_mul(levels * body(op.to_apply))?
+        }
+        Op::Cholesky(_) | Op::TriangularSolve(_) | Op::Fft(_) => {
+            // Cubic in the last size at worst.
+            let size = *view::static_array(module, i)?.dims.last()? as u64;
+            result.checked_mul(size)?
+        }
+        // A pattern is worth more than a literal; see above.
+        Op::Broadcast(_) | Op::Iota(_) => return None,
+        // Nothing to compute, or something that only a run knows.
+        Op::Constant(_)
+        | Op::Parameter(_)
+        | Op::PartitionId(_)
+        | Op::ReplicaId(_)
+        | Op::Tuple(_)
+        | Op::GetTupleElement(_)
+        | Op::Infeed(_)
+        | Op::Outfeed(_)
+        | Op::Rng(_)
+        | Op::RngBitGenerator(_)
+        | Op::RngGetAndUpdateState(_)
+        | Op::AddDependency(_)
+        | Op::AfterAll(_)
+        | Op::AllGather(_)
+        | Op::AllGatherDone(_)
+        | Op::AllGatherStart(_)
+        | Op::AllReduce(_)
+        | Op::AllReduceDone(_)
+        | Op::AllReduceStart(_)
+        | Op::AllToAll(_)
+        | Op::AsyncDone(_)
+        | Op::AsyncStart(_)
+        | Op::AsyncUpdate(_)
+        | Op::CollectiveBroadcast(_)
+        | Op::CollectivePermute(_)
+        | Op::CollectivePermuteDone(_)
+        | Op::CollectivePermuteStart(_)
+        | Op::CopyDone(_)
+        | Op::CopyStart(_)
+        | Op::RaggedAllToAll(_)
+        | Op::Recv(_)
+        | Op::RecvDone(_)
+        | Op::ReduceScatter(_)
+        | Op::Send(_)
+        | Op::SendDone(_) => return None,
+        // Put there so that it is not looked through, or to have a buffer of its own.
+        Op::OptimizationBarrier(_) | Op::Copy(_) | Op::Domain(_) => return None,
+        // A layout is needed to read it.
+        Op::Bitcast(_) => return None,
+        // Whole programs: how long they run is not known before they have.
+        Op::Call(_)
+        | Op::Conditional(_)
+        | Op::CustomCall(_)
+        | Op::Fusion(_)
+        | Op::Scan(_)
+        | Op::While(_) => return None,
+        // Several results, or sizes that are not known, or too rare to have a cost here.
+        Op::BatchNormGrad(_)
+        | Op::BatchNormInference(_)
+        | Op::BatchNormTraining(_)
+        | Op::DynamicReshape(_)
+        | Op::RaggedDot(_)
+        | Op::ScaledDot(_)
+        | Op::SetDimensionSize(_)
+        | Op::TopK(_) => return None,
+    };
+    Some(steps)
+}
