@@ -6,13 +6,45 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PATH="$HOME/.cargo/bin:$PATH"
 venv="$PWD/.venv"
 
+# What LLVM's archives are linked with; crates/llvm/build.rs finds the newest of these versions.
+llvm_majors="22 21 20 19"
+
+have_llvm() {
+    local major
+    [ -e /usr/include/zstd.h ] && [ -e /usr/include/zlib.h ] || return 1
+    for major in $llvm_majors; do
+        command -v "llvm-config-$major" >/dev/null && return 0
+    done
+    return 1
+}
+
+# The newest LLVM that this release of Debian or Ubuntu offers.
+llvm_package() {
+    local major
+    for major in $llvm_majors; do
+        if [ -n "$(apt-cache madison "llvm-$major-dev" 2>/dev/null)" ]; then
+            echo "llvm-$major-dev"
+            return
+        fi
+    done
+    echo "no package of LLVM among versions $llvm_majors is on offer" >&2
+    return 1
+}
+
 need_packages() {
-    local missing=()
+    local missing=() llvm
     command -v cc >/dev/null || missing+=(gcc libc6-dev)
+    # For the C++ library that LLVM is linked with.
+    command -v g++ >/dev/null || missing+=(g++)
     python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
-    if [ ${#missing[@]} -gt 0 ]; then
+    if [ ${#missing[@]} -gt 0 ] || ! have_llvm; then
+        apt-get update -q
+        if ! have_llvm; then
+            llvm="$(llvm_package)"
+            missing+=("$llvm" libzstd-dev zlib1g-dev)
+        fi
         echo "installing ${missing[*]}"
-        apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy "${missing[@]}"
+        DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "${missing[@]}"
     fi
 }
 

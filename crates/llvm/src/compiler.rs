@@ -1,0 +1,259 @@
+//! Modules to code: cut into units, looked up, compiled in parallel, loaded.
+
+use std::sync::{Arc, OnceLock};
+
+use rxla_base::{Error, Result};
+use rxla_kernel::{Block, FunctionId, Linkage, Module, Statement};
+use rustc_hash::FxHashMap;
+
+use crate::cache::{Cache, DiskCache, Key};
+use crate::load::{Code, LoadUnit, load};
+use crate::machine::{Output, PASSES};
+use crate::target::Target;
+use crate::text::unit_text;
+use crate::workers::compile_all;
+
+/// How to compile.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Threads that compile at once.
+    pub threads: usize,
+    /// Where objects are kept for the next process.
+    pub disk: Option<DiskCache>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        Options { threads, disk: None }
+    }
+}
+
+/// Compiles kernel modules for one target.
+#[derive(Clone)]
+pub struct Compiler {
+    target: Arc<Target>,
+    /// Of everything but the text that compiled code depends on.
+    salt: [u8; 32],
+    memory: Arc<Cache>,
+}
+
+/// Objects kept in memory by all compilers of the process.
+const MEMORY_BYTES: usize = 64 << 20;
+
+impl Compiler {
+    /// A compiler for the machine that this runs on.
+    pub fn host() -> Result<Compiler> {
+        static MEMORY: OnceLock<Arc<Cache>> = OnceLock::new();
+        let memory = MEMORY.get_or_init(|| Arc::new(Cache::new(MEMORY_BYTES)));
+        Ok(Compiler::new(Target::host()?, memory.clone()))
+    }
+
+    pub fn new(target: Arc<Target>, memory: Arc<Cache>) -> Compiler {
+        let mut hasher = blake3::Hasher::new();
+        let parts = [
+            env!("CARGO_PKG_VERSION"),
+            env!("RXLA_LLVM_VERSION"),
+            &PASSES.to_string_lossy(),
+            &target.cpu,
+            &target.features,
+        ];
+        for part in parts {
+            // Lengths keep parts apart.
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+        Compiler { target, salt: *hasher.finalize().as_bytes(), memory }
+    }
+
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// Compiles all kernels of the module and loads them. `resolve` gives the addresses of the
+    /// runtime functions that they call.
+    pub fn compile(
+        &self,
+        module: &Module,
+        options: &Options,
+        resolve: &dyn Fn(&str) -> Option<*const u8>,
+    ) -> Result<Code> {
+        let cut = self.cut(module)?;
+        let objects = self.objects(&cut.units, options)?;
+        let units: Vec<LoadUnit<'_>> = cut
+            .units
+            .iter()
+            .zip(&objects)
+            .map(|(unit, object)| LoadUnit { symbol: &unit.symbol, object })
+            .collect();
+        let names =
+            cut.kernels.iter().map(|&(id, unit)| (module[id].name.clone(), unit));
+        load(&units, names, resolve)
+    }
+
+    /// The LLVM IR of each kernel, by name, as it is given to LLVM.
+    pub fn llvm_ir(&self, module: &Module) -> Result<Vec<(String, String)>> {
+        let cut = self.cut(module)?;
+        let text = |&(id, unit): &(FunctionId, usize)| {
+            (module[id].name.clone(), cut.units[unit].text.to_string())
+        };
+        Ok(cut.kernels.iter().map(text).collect())
+    }
+
+    /// The optimised LLVM IR of each kernel, by name.
+    pub fn optimized_llvm_ir(&self, module: &Module) -> Result<Vec<(String, String)>> {
+        self.print(module, Output::OptimizedText)
+    }
+
+    /// The assembly of each kernel, by name.
+    pub fn assembly(&self, module: &Module) -> Result<Vec<(String, String)>> {
+        self.print(module, Output::Assembly)
+    }
+
+    fn print(&self, module: &Module, output: Output) -> Result<Vec<(String, String)>> {
+        let cut = self.cut(module)?;
+        let texts = cut.units.iter().map(|unit| unit.text.clone()).collect();
+        let printed = compile_all(&self.target, texts, output, 1);
+        let printed: Vec<Vec<u8>> = printed.into_iter().collect::<Result<_>>()?;
+        let text = |&(id, unit): &(FunctionId, usize)| {
+            (module[id].name.clone(), String::from_utf8_lossy(&printed[unit]).into_owned())
+        };
+        Ok(cut.kernels.iter().map(text).collect())
+    }
+
+    fn objects(&self, units: &[Unit], options: &Options) -> Result<Vec<Arc<[u8]>>> {
+        let find = |unit: &Unit| -> Option<Arc<[u8]>> {
+            self.memory.get(&unit.key).or_else(|| {
+                let object: Arc<[u8]> = options.disk.as_ref()?.get(&unit.key)?.into();
+                self.memory.put(unit.key, object.clone());
+                Some(object)
+            })
+        };
+        let mut objects: Vec<Option<Arc<[u8]>>> = units.iter().map(find).collect();
+        let missing: Vec<usize> =
+            (0..units.len()).filter(|&index| objects[index].is_none()).collect();
+        if !missing.is_empty() {
+            let texts = missing.iter().map(|&index| units[index].text.clone()).collect();
+            let compiled = compile_all(&self.target, texts, Output::Object, options.threads);
+            for (&index, compiled) in missing.iter().zip(compiled) {
+                let object: Arc<[u8]> = compiled?.into();
+                let key = units[index].key;
+                if let Some(disk) = &options.disk {
+                    disk.put(&key, &object);
+                }
+                self.memory.put(key, object.clone());
+                objects[index] = Some(object);
+            }
+        }
+        Ok(objects.into_iter().flatten().collect())
+    }
+
+    /// The units of a module, callees first, equal ones once.
+    fn cut(&self, module: &Module) -> Result<Cut> {
+        let mut cut = Cut {
+            units: Vec::new(),
+            by_key: FxHashMap::default(),
+            done: vec![None; module.functions.len()],
+            kernels: Vec::new(),
+        };
+        for id in (0..module.functions.len() as u32).map(FunctionId) {
+            if module[id].linkage == Linkage::Kernel {
+                let mut path = Vec::new();
+                let unit = self.cut_function(module, id, &mut cut, &mut path)?;
+                cut.kernels.push((id, unit));
+            }
+        }
+        Ok(cut)
+    }
+
+    /// `path` holds the functions that call this one.
+    fn cut_function(
+        &self,
+        module: &Module,
+        id: FunctionId,
+        cut: &mut Cut,
+        path: &mut Vec<FunctionId>,
+    ) -> Result<usize> {
+        if let Some(unit) = cut.done[id.0 as usize] {
+            return Ok(unit);
+        }
+        if path.contains(&id) {
+            let name = &module[id].name;
+            return Err(Error::unimplemented(format!("the recursion of kernel {name}")));
+        }
+        path.push(id);
+        let mut callees = Vec::new();
+        kernel_callees(module, id, &mut callees);
+        for &callee in &callees {
+            self.cut_function(module, callee, cut, path)?;
+        }
+        path.pop();
+        let name_of = |callee: FunctionId| {
+            let unit = cut.done[callee.0 as usize].expect("callees are cut first");
+            cut.units[unit].symbol.clone()
+        };
+        let text = unit_text(module, id, &self.target.text(), &name_of)?;
+        let mut hasher = blake3::Hasher::new_keyed(&self.salt);
+        hasher.update(text.as_bytes());
+        let key = Key(*hasher.finalize().as_bytes());
+        let unit = *cut.by_key.entry(key).or_insert(cut.units.len());
+        if unit == cut.units.len() {
+            cut.units.push(Unit { symbol: format!("k_{}", key.hex()), text: text.into(), key });
+        }
+        cut.done[id.0 as usize] = Some(unit);
+        Ok(unit)
+    }
+}
+
+struct Unit {
+    /// By which other units call it: made of its content, as everything in a text is.
+    symbol: String,
+    text: Arc<str>,
+    key: Key,
+}
+
+struct Cut {
+    units: Vec<Unit>,
+    by_key: FxHashMap<Key, usize>,
+    /// The unit of each function that has been cut.
+    done: Vec<Option<usize>>,
+    kernels: Vec<(FunctionId, usize)>,
+}
+
+/// The kernels that a unit calls, through its inline functions too.
+fn kernel_callees(module: &Module, id: FunctionId, callees: &mut Vec<FunctionId>) {
+    let mut inline = vec![id];
+    let mut next = 0;
+    while let Some(&function) = inline.get(next) {
+        next += 1;
+        visit_calls(&module[function].body, &mut |callee| match module[callee].linkage {
+            Linkage::Kernel if callee == id => {}
+            Linkage::Kernel => callees.push(callee),
+            Linkage::Inline if inline.contains(&callee) => {}
+            Linkage::Inline => inline.push(callee),
+        });
+    }
+}
+
+fn visit_calls(block: &Block, visit: &mut dyn FnMut(FunctionId)) {
+    for statement in &block.statements {
+        match statement {
+            Statement::Call { callee, .. } | Statement::ParallelCall { callee, .. } => {
+                visit(*callee);
+            }
+            Statement::For { body, .. } => visit_calls(body, visit),
+            Statement::If { then, otherwise, .. } => {
+                visit_calls(then, visit);
+                visit_calls(otherwise, visit);
+            }
+            Statement::While { before, body, .. } => {
+                visit_calls(before, visit);
+                visit_calls(body, visit);
+            }
+            Statement::Let { .. }
+            | Statement::Store { .. }
+            | Statement::CallRuntime { .. }
+            | Statement::ReturnIfNonzero { .. } => {}
+        }
+    }
+}

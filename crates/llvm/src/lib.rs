@@ -1,0 +1,29 @@
+//! Kernel IR to machine code: as LLVM IR text, through LLVM, into executable memory.
+//!
+//! ```text
+//! kernel::Module ─► units (text) ─► cache? ─► LLVM, in parallel ─► objects ─► one mapping: Code
+//! ```
+//!
+//! The only crate that links LLVM, through the C functions in `ffi`. Kernels must have passed the
+//! kernel verifier. What holds:
+//! - Each `Linkage::Kernel` function is a *unit* of its own: equal units are compiled once, whatever
+//!   they are called, and found again in the [`Cache`].
+//! - LLVM runs on threads of this crate. An error that it takes for fatal ends the compilation, not
+//!   the process.
+//! - [`Code`] owns its memory, is written once and then only read and run.
+
+mod builtins;
+mod cache;
+mod compiler;
+mod ffi;
+mod load;
+mod machine;
+mod mapping;
+mod target;
+pub mod text;
+mod workers;
+
+pub use cache::{Cache, DiskCache};
+pub use compiler::{Compiler, Options};
+pub use load::Code;
+pub use target::Target;

@@ -1,0 +1,93 @@
+//! What is known about the machine that code is made for.
+
+use std::ffi::{CStr, CString, c_char};
+use std::sync::{Arc, Once, OnceLock};
+
+use rxla_base::{Error, Result};
+
+use crate::ffi;
+use crate::text::TargetText;
+
+/// A target machine in words.
+#[derive(Clone, Debug)]
+pub struct Target {
+    pub triple: String,
+    pub data_layout: String,
+    pub cpu: String,
+    /// As LLVM spells them: `+avx2,-avx512f`.
+    pub features: String,
+}
+
+impl Target {
+    /// The machine that this runs on.
+    pub fn host() -> Result<Arc<Target>> {
+        static HOST: OnceLock<Result<Arc<Target>>> = OnceLock::new();
+        HOST.get_or_init(|| {
+            initialize();
+            // SAFETY: these return strings that LLVM allocated, which `take` frees.
+            let (triple, cpu, features) = unsafe {
+                (
+                    take(ffi::LLVMGetDefaultTargetTriple()),
+                    take(ffi::LLVMGetHostCPUName()),
+                    take(ffi::LLVMGetHostCPUFeatures()),
+                )
+            };
+            Target::new(triple, cpu, features).map(Arc::new)
+        })
+        .clone()
+    }
+
+    /// The host's architecture with a CPU and features of one's choice, which the host must have.
+    pub fn with_cpu(cpu: &str, features: &str) -> Result<Arc<Target>> {
+        let host = Target::host()?;
+        Target::new(host.triple.clone(), cpu.to_owned(), features.to_owned()).map(Arc::new)
+    }
+
+    fn new(triple: String, cpu: String, features: String) -> Result<Target> {
+        let mut target = Target { triple, data_layout: String::new(), cpu, features };
+        target.data_layout = crate::machine::Machine::new(&target)?.data_layout();
+        Ok(target)
+    }
+
+    pub(crate) fn text(&self) -> TargetText {
+        TargetText { triple: self.triple.clone(), data_layout: self.data_layout.clone() }
+    }
+
+    /// LLVM's handle of the target.
+    pub(crate) fn handle(&self) -> Result<*mut ffi::Target> {
+        initialize();
+        let triple = c_string(&self.triple)?;
+        let mut handle = std::ptr::null_mut();
+        let mut message = std::ptr::null_mut();
+        // SAFETY: the triple is a C string; the out pointers are ours.
+        let failed = unsafe { ffi::LLVMGetTargetFromTriple(triple.as_ptr(), &mut handle, &mut message) };
+        // SAFETY: the message is null or LLVM's.
+        let message = unsafe { take(message) };
+        if failed == 0 { Ok(handle) } else { Err(Error::internal(message)) }
+    }
+}
+
+fn initialize() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(ffi::initialize_target);
+}
+
+pub(crate) fn c_string(text: &str) -> Result<CString> {
+    CString::new(text).map_err(|_| Error::internal("a NUL byte in a name for LLVM"))
+}
+
+/// The text of a message of LLVM's, which is freed.
+///
+/// # Safety
+/// `message` is null or a string that LLVM gave away.
+pub(crate) unsafe fn take(message: *mut c_char) -> String {
+    if message.is_null() {
+        return String::new();
+    }
+    // SAFETY: not null, hence a C string that is ours.
+    unsafe {
+        let text = CStr::from_ptr(message).to_string_lossy().into_owned();
+        ffi::LLVMDisposeMessage(message);
+        text
+    }
+}

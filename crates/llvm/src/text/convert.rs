@@ -1,0 +1,191 @@
+//! Conversions.
+
+use std::fmt::Write;
+
+use rxla_kernel::{Convert, Scalar, Type};
+
+use super::arithmetic::is_small_float;
+use super::operand::{Ll, Operand, Suffix, scalar_name};
+use super::{Emitter, emit};
+
+impl Emitter<'_, '_> {
+    pub(super) fn convert(&mut self, convert: Convert, from: Type, to: Type, a: Operand) -> Operand {
+        let (source, target) = (Ll(from), Ll(to));
+        match convert {
+            Convert::Truncate => emit!(self, "trunc {source} {a} to {target}"),
+            Convert::ZeroExtend => emit!(self, "zext {source} {a} to {target}"),
+            Convert::SignExtend => emit!(self, "sext {source} {a} to {target}"),
+            Convert::SignedToFloat => self.integer_to_float('s', from, to, a),
+            Convert::UnsignedToFloat => self.integer_to_float('u', from, to, a),
+            Convert::FloatToSigned => self.float_to_integer('s', from, to, a),
+            Convert::FloatToUnsigned => self.float_to_integer('u', from, to, a),
+            Convert::Float => self.float_to_float(from, to, a),
+            Convert::Bitcast => self.bitcast(from, to, a),
+        }
+    }
+
+    fn bitcast(&mut self, from: Type, to: Type, a: Operand) -> Operand {
+        if let Operand::Constant(_, bits) = a {
+            return Operand::Constant(to, bits);
+        }
+        match (from.scalar, to.scalar) {
+            (Scalar::Ptr, Scalar::F64) | (Scalar::F64, Scalar::Ptr) => {
+                let integer = from.with_scalar(Scalar::I64);
+                let a = self.bitcast(from, integer, a);
+                self.bitcast(integer, to, a)
+            }
+            (Scalar::Ptr, _) => emit!(self, "ptrtoint {} {a} to {}", Ll(from), Ll(to)),
+            (_, Scalar::Ptr) => emit!(self, "inttoptr {} {a} to {}", Ll(from), Ll(to)),
+            (x, y) if scalar_name(x) == scalar_name(y) => a,
+            _ => emit!(self, "bitcast {} {a} to {}", Ll(from), Ll(to)),
+        }
+    }
+
+    fn integer_to_float(&mut self, sign: char, from: Type, to: Type, a: Operand) -> Operand {
+        let through = match (from.scalar, to.scalar) {
+            (_, Scalar::F32 | Scalar::F64) => {
+                return emit!(self, "{sign}itofp {} {a} to {}", Ll(from), Ll(to));
+            }
+            // Exact in f32, or beyond all f16.
+            (_, Scalar::F16) | (Scalar::I1 | Scalar::I8 | Scalar::I16, _) => Scalar::F32,
+            (_, _) => Scalar::F64,
+        };
+        let a = match from.scalar {
+            Scalar::I64 if through == Scalar::F64 => self.squeeze(sign, from, a),
+            _ => a,
+        };
+        let wide = to.with_scalar(through);
+        let a = emit!(self, "{sign}itofp {} {a} to {}", Ll(from), Ll(wide));
+        self.float_to_float(wide, to, a)
+    }
+
+    /// An i64 that an f64 holds, and that rounds to few bits as `a` does: large ones are rounded
+    /// to odd multiples of 2^11.
+    fn squeeze(&mut self, sign: char, ty: Type, a: Operand) -> Operand {
+        let (ll, truth) = (Ll(ty), Ll(ty.with_scalar(Scalar::I1)));
+        let suffix = Suffix(ty);
+        let constant = |bits: u64| Operand::Constant(ty, bits);
+        let low = emit!(self, "and {ll} {a}, {}", constant(0x7ff));
+        let sticky = emit!(self, "add {ll} {low}, {}", constant(0x7ff));
+        let sticky = emit!(self, "and {ll} {sticky}, {}", constant(0x800));
+        let high = emit!(self, "and {ll} {a}, {}", constant(!0x7ff));
+        let odd = emit!(self, "or {ll} {high}, {sticky}");
+        let magnitude = if sign == 's' {
+            emit!(self, "call {ll} @llvm.abs.{suffix}({ll} {a}, i1 false)")
+        } else {
+            a
+        };
+        let small = emit!(self, "icmp ult {ll} {magnitude}, {}", constant(1 << 53));
+        emit!(self, "select {truth} {small}, {ll} {a}, {ll} {odd}")
+    }
+
+    fn float_to_integer(&mut self, sign: char, from: Type, to: Type, a: Operand) -> Operand {
+        if is_small_float(from.scalar) {
+            let wide = from.with_scalar(Scalar::F32);
+            let a = self.float_to_float(from, wide, a);
+            return self.float_to_integer(sign, wide, to, a);
+        }
+        if to.scalar == Scalar::I1 {
+            let one = match from.scalar {
+                Scalar::F64 => 1f64.to_bits(),
+                _ => u64::from(1f32.to_bits()),
+            };
+            let minus_one = match from.scalar {
+                Scalar::F64 => (-1f64).to_bits(),
+                _ => u64::from((-1f32).to_bits()),
+            };
+            let (predicate, bits) = if sign == 's' { ("ole", minus_one) } else { ("oge", one) };
+            let bound = Operand::Constant(from, bits);
+            return emit!(self, "fcmp {predicate} {} {a}, {bound}", Ll(from));
+        }
+        let (source, target) = (Ll(from), Ll(to));
+        let (to, from) = (Suffix(to), Suffix(from));
+        emit!(self, "call {target} @llvm.fpto{sign}i.sat.{to}.{from}({source} {a})")
+    }
+
+    fn float_to_float(&mut self, from: Type, to: Type, a: Operand) -> Operand {
+        let single = from.with_scalar(Scalar::F32);
+        match (from.scalar, to.scalar) {
+            (Scalar::F32, Scalar::F64) => emit!(self, "fpext {} {a} to {}", Ll(from), Ll(to)),
+            (Scalar::F64, Scalar::F32) => emit!(self, "fptrunc {} {a} to {}", Ll(from), Ll(to)),
+            (Scalar::F64, _) => {
+                let a = self.single_rounded_to_odd(from, a);
+                self.float_to_float(single, to, a)
+            }
+            (Scalar::F16, Scalar::F32) => {
+                let half = Half(from);
+                let a = emit!(self, "bitcast {} {a} to {half}", Ll(from));
+                emit!(self, "fpext {half} {a} to {}", Ll(to))
+            }
+            (Scalar::F32, Scalar::F16) => {
+                let half = Half(to);
+                let a = emit!(self, "fptrunc {} {a} to {half}", Ll(from));
+                emit!(self, "bitcast {half} {a} to {}", Ll(to))
+            }
+            (Scalar::BF16, Scalar::F32) => {
+                let bits = from.with_scalar(Scalar::I32);
+                let a = emit!(self, "zext {} {a} to {}", Ll(from), Ll(bits));
+                let a = emit!(self, "shl {} {a}, {}", Ll(bits), Operand::Constant(bits, 16));
+                emit!(self, "bitcast {} {a} to {}", Ll(bits), Ll(to))
+            }
+            (Scalar::F32, Scalar::BF16) => self.single_to_bf16(from, to, a),
+            // Between small floats, and from small ones to f64: f32 holds them all.
+            (_, _) => {
+                let a = self.float_to_float(from, single, a);
+                self.float_to_float(single, to, a)
+            }
+        }
+    }
+
+    /// To f32, but rounded to odd, which a second rounding to fewer bits does not notice.
+    fn single_rounded_to_odd(&mut self, from: Type, a: Operand) -> Operand {
+        let single = from.with_scalar(Scalar::F32);
+        let rounded = emit!(self, "fptrunc {} {a} to {}", Ll(from), Ll(single));
+        let back = emit!(self, "fpext {} {rounded} to {}", Ll(single), Ll(from));
+        // Infinite where f32 overflowed, which moves it to the greatest finite (and odd) one; NaN
+        // where both are infinite, which moves nothing. Its f32 keeps the sign, if it is not zero.
+        let lost = emit!(self, "fsub {} {a}, {back}", Ll(from));
+        let ones = Operand::Constant(from, 1f64.to_bits());
+        let sign = emit!(
+            self,
+            "call {} @llvm.copysign.{}({} {ones}, {} {lost})",
+            Ll(from),
+            Suffix(from),
+            Ll(from),
+            Ll(from)
+        );
+        let zero = Operand::Constant(from, 0);
+        let inexact = emit!(self, "fcmp one {} {lost}, {zero}", Ll(from));
+        let truth = Ll(from.with_scalar(Scalar::I1));
+        let ll = Ll(from);
+        let sign = emit!(self, "select {truth} {inexact}, {ll} {sign}, {ll} {zero}");
+        let sign = emit!(self, "fptrunc {} {sign} to {}", Ll(from), Ll(single));
+        self.round_to_odd(single, rounded, sign)
+    }
+
+    /// By integers, because the instruction for it flushes subnormals.
+    fn single_to_bf16(&mut self, from: Type, to: Type, a: Operand) -> Operand {
+        let bits_type = from.with_scalar(Scalar::I32);
+        let (integer, truth) = (Ll(bits_type), Ll(from.with_scalar(Scalar::I1)));
+        let constant = |bits: u64| Operand::Constant(bits_type, bits);
+        let bits = emit!(self, "bitcast {} {a} to {integer}", Ll(from));
+        let high = emit!(self, "lshr {integer} {bits}, {}", constant(16));
+        let odd = emit!(self, "and {integer} {high}, {}", constant(1));
+        let bias = emit!(self, "add {integer} {odd}, {}", constant(0x7fff));
+        let rounded = emit!(self, "add {integer} {bits}, {bias}");
+        let rounded = emit!(self, "lshr {integer} {rounded}, {}", constant(16));
+        let quiet = emit!(self, "or {integer} {high}, {}", constant(0x40));
+        let nan = emit!(self, "fcmp uno {} {a}, {}", Ll(from), Operand::Constant(from, 0));
+        let result = emit!(self, "select {truth} {nan}, {integer} {quiet}, {integer} {rounded}");
+        emit!(self, "trunc {integer} {result} to {}", Ll(to))
+    }
+}
+
+/// LLVM's own type of f16, which is only passed between conversions.
+struct Half(Type);
+
+impl std::fmt::Display for Half {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.0.is_vector() { write!(f, "<{} x half>", self.0.lanes) } else { f.write_str("half") }
+    }
+}

@@ -1,0 +1,136 @@
+//! Loads and stores.
+//!
+//! All are of alignment 1: the kernel IR promises no more, LLVM infers what the parameters'
+//! alignment gives, and the CPUs at hand do not mind.
+
+use std::fmt::Write;
+
+use rxla_base::Result;
+use rxla_kernel::{Scalar, Type, Value};
+
+use super::operand::{Abi, Ll, Operand, Suffix};
+use super::{Emitter, abi, emit, emit_void};
+
+impl Emitter<'_, '_> {
+    pub(super) fn load(
+        &mut self,
+        ty: Type,
+        base: Value,
+        index: Value,
+        mask: Option<Value>,
+    ) -> Result<Operand> {
+        let address = self.address(ty, base, index)?;
+        let memory = Abi(ty);
+        let Some(mask) = mask else {
+            let loaded = if address.gathered {
+                let all = Operand::Constant(ty.with_scalar(Scalar::I1), 1);
+                self.gather(ty, address.operand, all)
+            } else {
+                emit!(self, "load {memory}, ptr {}, align 1", address.operand)
+            };
+            return Ok(self.from_abi(ty, loaded));
+        };
+        let mask = self.get(mask)?;
+        let loaded = if !ty.is_vector() {
+            self.load_if(ty, address.operand, mask)
+        } else if address.gathered {
+            self.gather(ty, address.operand, mask)
+        } else {
+            let (suffix, truth) = (Suffix(abi(ty)), Ll(ty.with_scalar(Scalar::I1)));
+            emit!(
+                self,
+                "call {memory} @llvm.masked.load.{suffix}.p0(ptr {}, i32 1, {truth} {mask}, {memory} zeroinitializer)",
+                address.operand
+            )
+        };
+        Ok(self.from_abi(ty, loaded))
+    }
+
+    pub(super) fn store(
+        &mut self,
+        base: Value,
+        index: Value,
+        value: Value,
+        mask: Option<Value>,
+    ) -> Result<()> {
+        let ty = self.function.ty(value);
+        let address = self.address(ty, base, index)?;
+        let value = self.get(value)?;
+        let value = self.to_abi(ty, value);
+        let memory = Abi(ty);
+        let truth_type = ty.with_scalar(Scalar::I1);
+        let mask = mask.map(|mask| self.get(mask)).transpose()?;
+        match mask {
+            None if !address.gathered => {
+                emit_void!(self, "store {memory} {value}, ptr {}, align 1", address.operand);
+            }
+            Some(mask) if !ty.is_vector() => self.store_if(ty, address.operand, value, mask),
+            Some(mask) if !address.gathered => {
+                let (suffix, truth) = (Suffix(abi(ty)), Ll(truth_type));
+                emit_void!(
+                    self,
+                    "call void @llvm.masked.store.{suffix}.p0({memory} {value}, ptr {}, i32 1, {truth} {mask})",
+                    address.operand
+                );
+            }
+            // LLVM orders overlapping lanes as we do: the last one wins.
+            mask => {
+                let mask = mask.unwrap_or(Operand::Constant(truth_type, 1));
+                let (suffix, truth) = (Suffix(abi(ty)), Ll(truth_type));
+                let (pointers, lanes) = (Ll(ty.with_scalar(Scalar::Ptr)), ty.lanes);
+                emit_void!(
+                    self,
+                    "call void @llvm.masked.scatter.{suffix}.v{lanes}p0({memory} {value}, {pointers} {}, i32 1, {truth} {mask})",
+                    address.operand
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn gather(&mut self, ty: Type, pointers: Operand, mask: Operand) -> Operand {
+        let (memory, suffix, lanes) = (Abi(ty), Suffix(abi(ty)), ty.lanes);
+        let truth = Ll(ty.with_scalar(Scalar::I1));
+        let pointer_type = Ll(ty.with_scalar(Scalar::Ptr));
+        emit!(
+            self,
+            "call {memory} @llvm.masked.gather.{suffix}.v{lanes}p0({pointer_type} {pointers}, i32 1, {truth} {mask}, {memory} zeroinitializer)"
+        )
+    }
+
+    fn load_if(&mut self, ty: Type, address: Operand, mask: Operand) -> Operand {
+        let (load, after) = (self.label(), self.label());
+        let from = self.block;
+        emit_void!(self, "br i1 {mask}, label %b{load}, label %b{after}");
+        self.start(load);
+        let loaded = emit!(self, "load {}, ptr {address}, align 1", Abi(ty));
+        emit_void!(self, "br label %b{after}");
+        self.start(after);
+        let zero = Operand::Constant(abi(ty), 0);
+        emit!(self, "phi {} [ {zero}, %b{from} ], [ {loaded}, %b{load} ]", Abi(ty))
+    }
+
+    fn store_if(&mut self, ty: Type, address: Operand, value: Operand, mask: Operand) {
+        let (store, after) = (self.label(), self.label());
+        emit_void!(self, "br i1 {mask}, label %b{store}, label %b{after}");
+        self.start(store);
+        emit_void!(self, "store {} {value}, ptr {address}, align 1", Abi(ty));
+        emit_void!(self, "br label %b{after}");
+        self.start(after);
+    }
+
+    /// The address, or the addresses, of elements of `ty`'s scalar.
+    fn address(&mut self, ty: Type, base: Value, index: Value) -> Result<Address> {
+        let index_type = self.function.ty(index);
+        let (base, index) = (self.get(base)?, self.get(index)?);
+        let element = Abi(ty.scalar.into());
+        let operand = emit!(self, "getelementptr {element}, ptr {base}, {} {index}", Ll(index_type));
+        Ok(Address { operand, gathered: index_type.is_vector() })
+    }
+}
+
+struct Address {
+    operand: Operand,
+    /// Whether there is one for each lane.
+    gathered: bool,
+}

@@ -1,0 +1,147 @@
+//! The threads that LLVM runs on.
+//!
+//! They live as long as the process, each with the machines it has used, because making one costs
+//! as much as a small kernel. LLVM calls a handler and expects it not to return when it finds
+//! itself in a state that it takes for hopeless; the thread then reports its job as failed and
+//! sleeps for ever, and another takes its place.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::ffi::{CStr, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
+use std::thread;
+
+use rxla_base::{Error, Result};
+
+use crate::ffi;
+use crate::machine::{Machine, Output};
+use crate::target::Target;
+
+/// LLVM's recursion is deeper than what threads have by default.
+const STACK_BYTES: usize = 16 << 20;
+
+/// Compiles all texts, on up to `threads` threads; results are in the order of the texts.
+pub(crate) fn compile_all(
+    target: &Arc<Target>,
+    texts: Vec<Arc<str>>,
+    output: Output,
+    threads: usize,
+) -> Vec<Result<Vec<u8>>> {
+    static HANDLER: Once = Once::new();
+    // SAFETY: the handler never returns and never unwinds, as LLVM asks.
+    HANDLER.call_once(|| unsafe { ffi::LLVMInstallFatalErrorHandler(fatal) });
+    let count = texts.len();
+    let (sender, receiver) = channel();
+    let mut pool = lock();
+    for (index, text) in texts.into_iter().enumerate() {
+        let job = Job { target: target.clone(), text, output, reply: Reply { index, sender: sender.clone() } };
+        pool.jobs.push_back(job);
+    }
+    drop(sender);
+    let wanted = pool.jobs.len().min(threads.max(1));
+    let mut failed = None;
+    while pool.threads < wanted {
+        let builder = thread::Builder::new().name("rxla-llvm".to_owned()).stack_size(STACK_BYTES);
+        match builder.spawn(work) {
+            Ok(_) => pool.threads += 1,
+            Err(error) => {
+                failed = Some(error);
+                break;
+            }
+        }
+    }
+    if let (0, Some(error)) = (pool.threads, failed) {
+        pool.jobs.clear();
+        let error = Error::resource_exhausted(format!("no thread for LLVM: {error}"));
+        return (0..count).map(|_| Err(error.clone())).collect();
+    }
+    drop(pool);
+    WAKE.notify_all();
+    let mut results: Vec<Result<Vec<u8>>> = Vec::with_capacity(count);
+    results.resize_with(count, || Err(Error::internal("a thread of LLVM's ended early")));
+    for (index, result) in receiver {
+        results[index] = result;
+    }
+    results
+}
+
+struct Job {
+    target: Arc<Target>,
+    text: Arc<str>,
+    output: Output,
+    reply: Reply,
+}
+
+struct Reply {
+    index: usize,
+    sender: Sender<(usize, Result<Vec<u8>>)>,
+}
+
+impl Reply {
+    fn send(self, result: Result<Vec<u8>>) {
+        // Whoever asked may be gone.
+        let _ = self.sender.send((self.index, result));
+    }
+}
+
+struct Pool {
+    jobs: VecDeque<Job>,
+    threads: usize,
+}
+
+static POOL: Mutex<Pool> = Mutex::new(Pool { jobs: VecDeque::new(), threads: 0 });
+static WAKE: Condvar = Condvar::new();
+
+thread_local! {
+    /// Where to report that LLVM gave up on this thread's job.
+    static CURRENT: RefCell<Option<Reply>> = const { RefCell::new(None) };
+}
+
+fn lock() -> MutexGuard<'static, Pool> {
+    POOL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn work() {
+    let mut machines: Vec<(Arc<Target>, Machine)> = Vec::new();
+    loop {
+        let mut pool = lock();
+        let Job { target, text, output, reply } = loop {
+            match pool.jobs.pop_front() {
+                Some(job) => break job,
+                None => pool = WAKE.wait(pool).unwrap_or_else(PoisonError::into_inner),
+            }
+        };
+        drop(pool);
+        CURRENT.set(Some(reply));
+        let compile = || {
+            let known = machines.iter().position(|(known, _)| Arc::ptr_eq(known, &target));
+            let index = match known {
+                Some(index) => index,
+                None => {
+                    machines.push((target.clone(), Machine::new(&target)?));
+                    machines.len() - 1
+                }
+            };
+            machines[index].1.compile(&text, output)
+        };
+        let result = catch_unwind(AssertUnwindSafe(compile))
+            .unwrap_or_else(|_| Err(Error::internal("compiling a kernel panicked")));
+        if let Some(reply) = CURRENT.take() {
+            reply.send(result);
+        }
+    }
+}
+
+extern "C" fn fatal(reason: *const c_char) {
+    // SAFETY: LLVM passes a C string.
+    let reason = unsafe { CStr::from_ptr(reason) }.to_string_lossy().into_owned();
+    if let Some(reply) = CURRENT.take() {
+        lock().threads -= 1;
+        reply.send(Err(Error::internal(format!("LLVM gave up: {reason}"))));
+    }
+    loop {
+        thread::park();
+    }
+}
