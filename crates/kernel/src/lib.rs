@@ -23,6 +23,7 @@ pub mod builder;
 pub mod evaluate;
 pub mod ir;
 mod names;
+pub mod schedule;
 pub mod text;
 pub mod types;
 pub mod verify;

@@ -233,6 +233,18 @@ impl Statement {
         blocks.into_iter().flatten()
     }
 
+    /// Calls `f` on every use of a value in the statement and in its blocks.
+    pub fn for_each_use_mut(&mut self, f: &mut impl FnMut(&mut Value)) {
+        self.for_each_operand_mut(&mut *f);
+        self.blocks_mut().for_each(|block| block.for_each_use_mut(f));
+    }
+
+    /// Calls `f` on every use of a value in the statement and in its blocks.
+    pub fn for_each_use(&self, f: &mut impl FnMut(Value)) {
+        self.for_each_operand(&mut *f);
+        self.blocks().for_each(|block| block.for_each_use(f));
+    }
+
     /// Calls `f` on this statement and all inside it, the outer ones first.
     pub fn walk(&self, f: &mut impl FnMut(&Statement)) {
         f(self);
@@ -249,8 +261,7 @@ impl Block {
     /// Calls `f` on every use of a value in the block, its yields included.
     pub fn for_each_use_mut(&mut self, f: &mut impl FnMut(&mut Value)) {
         for statement in &mut self.statements {
-            statement.for_each_operand_mut(&mut *f);
-            statement.blocks_mut().for_each(|block| block.for_each_use_mut(f));
+            statement.for_each_use_mut(f);
         }
         self.yields.iter_mut().for_each(f);
     }
@@ -258,8 +269,7 @@ impl Block {
     /// Calls `f` on every use of a value in the block, its yields included.
     pub fn for_each_use(&self, f: &mut impl FnMut(Value)) {
         for statement in &self.statements {
-            statement.for_each_operand(&mut *f);
-            statement.blocks().for_each(|block| block.for_each_use(f));
+            statement.for_each_use(f);
         }
         self.yields.iter().for_each(|&value| f(value));
     }

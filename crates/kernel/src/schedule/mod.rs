@@ -1,0 +1,33 @@
+//! Schedules: transformations that turn what loops say about themselves into code. Each takes IR
+//! that verifies to IR that verifies and evaluates to the same bits, reductions that a loop's mark
+//! allows to be reassociated aside.
+
+pub mod unroll;
+
+pub use unroll::unroll;
+
+use crate::ir::Function;
+
+/// What the schedules need to know of a machine.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Target {
+    /// Bits of the vectors to compute with: 128, 256 or 512.
+    pub vector_bits: u32,
+}
+
+/// All schedules in their order. The function must have passed the verifier.
+pub fn pipeline(function: &mut Function, target: &Target) {
+    _ = target;
+    unroll(function);
+}
+
+/// Applies a schedule to the functions of a text and compares with another text.
+#[cfg(test)]
+fn check(schedule: impl Fn(&mut Function), before: &str, after: &str) {
+    let mut module = crate::text::parse(before).unwrap_or_else(|finding| panic!("{finding:?}"));
+    crate::verify(&module).unwrap_or_else(|findings| panic!("{findings:?}"));
+    module.functions.iter_mut().for_each(schedule);
+    let text = module.to_string();
+    assert_eq!(text, after, "found:\n{text}");
+    crate::verify(&module).unwrap_or_else(|findings| panic!("{findings:?}\n{text}"));
+}
