@@ -34,7 +34,7 @@ def replace_cpu() -> None:
         return
     from jax._src import xla_bridge
 
-    from jax_rxla import _callbacks, _ffi
+    from jax_rxla import _callbacks, _dlpack, _ffi
 
     if xla_bridge.backends_are_initialized():
         raise RuntimeError(
@@ -43,6 +43,7 @@ def replace_cpu() -> None:
         )
     _replaced_cpu = True
     _callbacks.install()
+    _dlpack.install("cpu")
     _ffi.serve("cpu")
     _register("cpu", priority=0)
 

@@ -11,16 +11,8 @@ from jax._src import callback, compilation_cache
 from jax._src.interpreters import mlir
 from jax.interpreters import mlir as public_mlir
 
-
-class _Changed:
-    """An object with some attributes that read differently."""
-
-    def __init__(self, inner, **changed):
-        self._inner = inner
-        self.__dict__.update(changed)
-
-    def __getattr__(self, name):
-        return getattr(self._inner, name)
+from jax_rxla import _dlpack
+from jax_rxla._changed import Changed
 
 
 def install(platform: str) -> None:
@@ -29,6 +21,7 @@ def install(platform: str) -> None:
         mlir._platforms_with_donation.append(platform)
     _install_callbacks(platform)
     _install_compilation_cache(platform)
+    _dlpack.install(platform)
     # JAX runs the Python side of callbacks on a `cpu` device. It has to be asked for: a list of
     # platforms without it leaves no such device.
     platforms = jax.config.jax_platforms
@@ -43,7 +36,7 @@ def _install_callbacks(platform: str) -> None:
 
     def emit_python_callback(ctx, *args, **kwargs):
         if ctx.module_context.platforms == (platform,):
-            ctx = ctx.replace(module_context=_Changed(ctx.module_context, platforms=("tpu",)))
+            ctx = ctx.replace(module_context=Changed(ctx.module_context, platforms=("tpu",)))
         return emit(ctx, *args, **kwargs)
 
     callback.emit_python_callback = emit_python_callback
@@ -56,7 +49,7 @@ def _install_compilation_cache(platform: str) -> None:
 
     def is_used(backend):
         if backend.platform == platform:
-            backend = _Changed(backend, platform="cpu")
+            backend = Changed(backend, platform="cpu")
         return is_cache_used(backend)
 
     compilation_cache.is_cache_used = is_used

@@ -1,4 +1,4 @@
-"""Callbacks to Python, custom calls, profiles, caches, exports."""
+"""Callbacks to Python, profiles, caches, exports."""
 
 import glob
 import os
@@ -65,37 +65,6 @@ def test_checkify():
     error, _ = checkify.checkify(jax.jit(f))(-1.0)
     with pytest.raises(checkify.JaxRuntimeError, match="is not positive"):
         error.throw()
-
-
-def test_ffi_target_written_in_c(tmp_path):
-    """A handler of the typed FFI, compiled here, with an attribute, run by the plugin."""
-    source = tmp_path / "scale.cc"
-    source.write_text("""
-#include "xla/ffi/api/ffi.h"
-namespace ffi = xla::ffi;
-static ffi::Error Scale(float by, ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y) {
-  if (by == 0) return ffi::Error::InvalidArgument("scaling by zero");
-  for (size_t i = 0; i < x.element_count(); i++) y->typed_data()[i] = x.typed_data()[i] * by;
-  return ffi::Error::Success();
-}
-XLA_FFI_DEFINE_HANDLER_SYMBOL(ScaleHandler, Scale, ffi::Ffi::Bind().Attr<float>("by")
-    .Arg<ffi::Buffer<ffi::F32>>().Ret<ffi::Buffer<ffi::F32>>());
-""")
-    library = tmp_path / "scale.so"
-    try:
-        command = ["c++", "-std=c++17", "-shared", "-fPIC", f"-I{jax.ffi.include_dir()}"]
-        subprocess.run([*command, "-o", library, source], check=True)
-    except FileNotFoundError:
-        pytest.skip("there is no C++ compiler `c++`")
-    import ctypes
-
-    handler = ctypes.CDLL(str(library)).ScaleHandler
-    jax.ffi.register_ffi_target("scale", jax.ffi.pycapsule(handler), platform=jax.default_backend())
-    x = jnp.arange(3.0)
-    call = jax.ffi.ffi_call("scale", jax.ShapeDtypeStruct(x.shape, x.dtype))
-    np.testing.assert_array_equal(jax.jit(lambda x: call(x, by=np.float32(3)))(x), [0, 3, 6])
-    with pytest.raises(jax.errors.JaxRuntimeError, match="scaling by zero"):
-        jax.jit(lambda x: call(x, by=np.float32(0)))(x).block_until_ready()
 
 
 def test_export_and_call_again():

@@ -71,9 +71,3 @@ def test_a_view_of_a_result_outlives_its_deletion():
     del x
     jnp.zeros(1000).block_until_ready()
     assert view.sum() == 500500
-
-
-@pytest.mark.skipif(not os.environ.get("RXLA_AS_CPU"), reason="JAX exports from platforms it knows")
-def test_dlpack():
-    np.testing.assert_array_equal(np.from_dlpack(jnp.arange(4) + 1), [1, 2, 3, 4])
-    np.testing.assert_array_equal(jnp.from_dlpack(np.arange(4.0)), [0, 1, 2, 3])

@@ -2,6 +2,9 @@
 //! host. Calls arrive on the thread that runs the program, with no lock held, so they may compile
 //! and execute other programs.
 
+use std::any::Any;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use rxla_base::{Error, Result};
 use rxla_hlo::op::CustomCallApiVersion;
 use rxla_hlo::{Literal, Shape};
@@ -22,6 +25,37 @@ pub struct CustomCall<'a> {
     /// Position of the device among the client's.
     pub device: usize,
     pub run_id: u64,
+    /// The host's own for this call.
+    pub kept: &'a Kept,
+}
+
+/// What a host keeps for one call of a loaded program from its first execution to the end of the
+/// program.
+#[derive(Default)]
+pub struct Kept(Mutex<Option<Arc<dyn Any + Send + Sync>>>);
+
+impl Kept {
+    /// What is kept, made by `make` if there is nothing yet. No lock is held while it runs; should
+    /// two devices come first at once, what one of them has made is dropped.
+    pub fn get_or_make<T: Send + Sync + 'static>(
+        &self,
+        make: impl FnOnce() -> Result<T>,
+    ) -> Result<Arc<T>> {
+        if let Some(kept) = self.get() {
+            return Ok(kept);
+        }
+        let made: Arc<dyn Any + Send + Sync> = Arc::new(make()?);
+        self.lock().get_or_insert(made);
+        self.get().ok_or_else(|| Error::internal("two hosts keep things for one custom call"))
+    }
+
+    fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.lock().clone()?.downcast().ok()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Arc<dyn Any + Send + Sync>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The world outside a program.
@@ -59,4 +93,18 @@ fn no_callback(what: &str, channel: i64) -> Error {
         "the program has a host `{what}` on channel {channel}, but the execution was given no \
          callback for it"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_made_once() {
+        let kept = Kept::default();
+        assert!(kept.get_or_make::<u32>(|| Err(Error::internal("no"))).is_err());
+        assert_eq!(*kept.get_or_make(|| Ok(1u32)).unwrap(), 1);
+        assert_eq!(*kept.get_or_make(|| Ok(2u32)).unwrap(), 1);
+        assert!(kept.get_or_make(|| Ok("another type")).is_err());
+    }
 }

@@ -37,6 +37,7 @@ pub(crate) fn custom_call(
         let info = instruction.info();
         let request = CustomCallRequest {
             target,
+            id,
             op,
             backend_config: info.map_or("", |info| &info.backend_config),
             frontend_attributes: info.map(|info| &info.frontend_attributes),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rxla_base::Result;
 use rxla_hlo::op::CustomCall;
-use rxla_hlo::{FrontendAttributes, Literal, Shape};
+use rxla_hlo::{FrontendAttributes, InstructionId, Literal, Shape};
 
 /// Limits and surroundings of a run.
 #[derive(Clone)]
@@ -49,6 +49,8 @@ pub struct DeviceId {
 /// A custom call as its implementation sees it.
 pub struct CustomCallRequest<'a> {
     pub target: &'a str,
+    /// The call itself: the same in each execution of the module.
+    pub id: InstructionId,
     pub op: &'a CustomCall,
     pub backend_config: &'a str,
     pub frontend_attributes: Option<&'a FrontendAttributes>,

@@ -176,6 +176,14 @@ entry! {
             shape::read_array(args.element_type, args.dims, args.num_dims, args.layout)
         }?;
         let size = size_of_shape(&array)?;
+        // JAX looks for this wording: it then copies, or tells the user that a copy is needed.
+        let address = args.device_buffer_ptr.addr();
+        if !address.is_multiple_of(foreign::ALIGNMENT) {
+            return Err(Error::invalid_argument(format!(
+                "a view of memory at {address:#x} cannot be made, which is not aligned to {} bytes",
+                foreign::ALIGNMENT
+            )));
+        }
         // SAFETY: the caller's device memory, which is host memory, has the size of the shape.
         unsafe { abi::slice(args.device_buffer_ptr.cast_const().cast::<u8>(), size, "device_buffer_ptr") }?;
         let pointer = Raw(args.device_buffer_ptr);

@@ -97,10 +97,41 @@ impl Scalar {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mlir::{Attribute, DenseArray, NamedAttribute, Type, dictionary};
+    use crate::mlir::{
+        Attribute, DenseArray, DenseElements, Float, NamedAttribute, Type, dictionary,
+    };
 
     fn entry(name: &str, value: Attribute) -> NamedAttribute {
         NamedAttribute { name: name.into(), value }
+    }
+
+    #[test]
+    fn dense_constants_read_back() {
+        let dense = |ty: Type, bytes: &[u8]| {
+            let ty = Type::tensor([2, 2], ty);
+            Attribute::DenseElements(DenseElements::new(ty, bytes).unwrap().into())
+        };
+        let floats: Vec<u8> = [0.1f64, -2.0, f64::NAN, 1e300].map(f64::to_le_bytes).concat();
+        let attribute = dictionary(vec![
+            entry("all", dense(Type::Float(Float::F64), &floats)),
+            entry("bytes", dense(Type::I8, &[1, 2, 3, 0xff])),
+            entry("splat", dense(Type::Float(Float::F32), &0.5f32.to_le_bytes())),
+        ]);
+        let values = attributes(&print(&attribute).unwrap()).unwrap();
+        let [(_, Value::Array { scalar: Scalar::F64, values: all }), (_, bytes), (_, splat)] =
+            &values[..]
+        else {
+            panic!("{values:?}")
+        };
+        let bits = |number: &Number| match number {
+            Number::Float(value) => value.to_le_bytes(),
+            Number::Integer(value) => value.to_le_bytes(),
+        };
+        assert_eq!(all.iter().flat_map(bits).collect::<Vec<u8>>(), floats);
+        let integers = [1, 2, 3, -1].map(Number::Integer).to_vec();
+        assert_eq!(*bytes, Value::Array { scalar: Scalar::I8, values: integers });
+        let halves = vec![Number::Float(0.5); 4];
+        assert_eq!(*splat, Value::Array { scalar: Scalar::F32, values: halves });
     }
 
     #[test]

@@ -1,16 +1,16 @@
 //! The interpreter as a backend: slow, complete, and what the others are compared with.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 use rxla_base::{Error, Result};
 use rxla_hlo::op::CustomCallApiVersion;
-use rxla_hlo::{Literal, Module, Shape};
+use rxla_hlo::{InstructionId, Literal, Module, Shape};
 use rxla_interpreter::{CustomCallRequest, CustomCalls, DeviceId, Interpreter, Options};
 
 use crate::backend::{Backend, Program, Run};
-use crate::compile_options::{CompileOptions, LogicalDevice};
-use crate::host::{CustomCall, Host};
+use crate::compile_options::CompileOptions;
+use crate::host::{CustomCall, Host, Kept};
 
 /// Runs every module there is.
 pub(crate) struct InterpreterBackend;
@@ -25,15 +25,22 @@ impl Backend for InterpreterBackend {
     }
 
     fn compile(&self, module: &Arc<Module>, _options: &CompileOptions) -> Result<Box<dyn Program>> {
-        Ok(Box::new(Interpreted(Interpreter::new(Arc::clone(module)))))
+        let interpreter = Interpreter::new(Arc::clone(module));
+        Ok(Box::new(Interpreted { interpreter, kept: Arc::default() }))
     }
 }
 
-struct Interpreted(Interpreter);
+struct Interpreted {
+    interpreter: Interpreter,
+    kept: Arc<KeptByCall>,
+}
+
+/// What the host keeps for each custom call of a program.
+type KeptByCall = Mutex<FxHashMap<InstructionId, Arc<Kept>>>;
 
 impl Program for Interpreted {
     fn execute(&self, run: Run<'_>) -> Result<Vec<Vec<Literal>>> {
-        let world = Arc::new(World::new(run.devices, Arc::clone(run.host), run.run_id));
+        let world = Arc::new(World::new(&run, Arc::clone(&self.kept)));
         let options = Options {
             custom_calls: Some(Arc::clone(&world) as Arc<dyn CustomCalls>),
             host: Some(world),
@@ -42,9 +49,9 @@ impl Program for Interpreted {
         let mut arguments = run.arguments;
         if arguments.len() == 1 {
             let only = arguments.pop().unwrap_or_default();
-            return Ok(vec![leaves(self.0.run(only, &options)?)]);
+            return Ok(vec![leaves(self.interpreter.run(only, &options)?)]);
         }
-        let results = self.0.run_spmd(arguments, &options)?;
+        let results = self.interpreter.run_spmd(arguments, &options)?;
         Ok(results.into_iter().map(leaves).collect())
     }
 }
@@ -62,15 +69,17 @@ struct World {
     devices: FxHashMap<(usize, usize), usize>,
     host: Arc<dyn Host>,
     run_id: u64,
+    kept: Arc<KeptByCall>,
 }
 
 impl World {
-    fn new(devices: &[LogicalDevice], host: Arc<dyn Host>, run_id: u64) -> World {
-        let devices = devices
+    fn new(run: &Run<'_>, kept: Arc<KeptByCall>) -> World {
+        let devices = run
+            .devices
             .iter()
             .map(|logical| ((logical.replica, logical.partition), logical.device))
             .collect();
-        World { devices, host, run_id }
+        World { devices, host: Arc::clone(run.host), run_id: run.run_id, kept }
     }
 
     fn device(&self, id: DeviceId) -> usize {
@@ -97,6 +106,10 @@ impl CustomCalls for World {
             Some(shapes) if shapes.len() == operands.len() => shapes.iter().collect(),
             _ => request.operand_shapes.to_vec(),
         };
+        let kept = {
+            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(kept.entry(request.id).or_default())
+        };
         self.host.custom_call(&CustomCall {
             target: request.target,
             operands: &operands,
@@ -107,6 +120,7 @@ impl CustomCalls for World {
             aliases: &aliases,
             device: self.device(request.device),
             run_id: self.run_id,
+            kept: &kept,
         })
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use rustc_hash::FxHashMap;
 use rxla::{Code, Error, Event, Result};
 
-use super::{ContextObject, TypeId, types};
+use super::{ContextObject, Instantiated, TypeId, types};
 use crate::abi;
 use crate::error::code;
 use crate::ffi;
@@ -20,6 +20,8 @@ pub(crate) struct CallContext<'a> {
     pub(crate) execution: Option<&'a ContextObject>,
     pub(crate) run_id: u64,
     pub(crate) device: usize,
+    /// The state from the call's instantiation, except during the instantiation.
+    instantiated: Option<&'a Instantiated>,
     /// Per stage the state a handler has set.
     states: Mutex<FxHashMap<ffi::XLA_FFI_ExecutionStage, (TypeId, Raw<c_void>)>>,
     /// Memory lent to the handler, by address.
@@ -31,13 +33,31 @@ impl<'a> CallContext<'a> {
         execution: Option<&'a ContextObject>,
         run_id: u64,
         device: usize,
+        instantiated: Option<&'a Instantiated>,
     ) -> CallContext<'a> {
         CallContext {
             execution,
             run_id,
             device,
+            instantiated,
             states: Mutex::default(),
             allocations: Mutex::default(),
+        }
+    }
+}
+
+impl CallContext<'_> {
+    /// Takes the state that the instantiation has set.
+    pub(crate) fn take_instantiated(&mut self) -> Instantiated {
+        let states = self.states.get_mut().unwrap_or_else(PoisonError::into_inner);
+        Instantiated(states.remove(&ffi::XLA_FFI_ExecutionStage_INSTANTIATE))
+    }
+
+    fn state(&self, stage: ffi::XLA_FFI_ExecutionStage) -> Option<(TypeId, Raw<c_void>)> {
+        let states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        match (stage, self.instantiated) {
+            (ffi::XLA_FFI_ExecutionStage_INSTANTIATE, Some(instantiated)) => instantiated.0,
+            (stage, _) => states.get(&stage).copied(),
         }
     }
 }
@@ -254,13 +274,12 @@ table_entry! {
     fn state_get(args: XLA_FFI_State_Get_Args) {
         // SAFETY: what a handler got with its frame.
         let (context, wanted) = unsafe { (context(args.ctx)?, type_id(args.type_id)?) };
-        let states = context.states.lock().unwrap_or_else(PoisonError::into_inner);
-        match states.get(&args.stage) {
-            Some(&(type_id, state)) if type_id == wanted => {
+        match context.state(args.stage) {
+            Some((type_id, state)) if type_id == wanted => {
                 args.state = state.0;
                 Ok(())
             }
-            Some(&(type_id, _)) => Err(Error::invalid_argument(format!(
+            Some((type_id, _)) => Err(Error::invalid_argument(format!(
                 "the state of the stage has type id {type_id}, not {wanted}"
             ))),
             None => Err(Error::new(Code::NotFound, "the stage has no state")),

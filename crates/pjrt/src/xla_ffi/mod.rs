@@ -22,6 +22,7 @@ use crate::ffi;
 use crate::handle::Table;
 use crate::raw::Raw;
 use api::CallContext;
+use attributes::Attribute;
 use frame::Frame;
 pub use python::RXLA_SetPythonCallback;
 pub(crate) use types::TypeId;
@@ -40,6 +41,33 @@ impl ContextObject {
 
 pub(crate) static CONTEXTS: Table<ffi::PJRT_ExecuteContext, ContextObject> =
     Table::new("PJRT_ExecuteContext");
+
+/// The state of a call that its handler has made at the first execution, for all of them.
+pub(crate) struct Instantiated(Option<(TypeId, Raw<c_void>)>);
+
+impl Instantiated {
+    fn make(
+        bundle: &ffi::XLA_FFI_Handler_Bundle,
+        call: &CustomCall<'_>,
+        frame: &mut Frame,
+        attributes: &[(String, Attribute)],
+    ) -> Result<Instantiated> {
+        let Some(handler) = bundle.instantiate else { return Ok(Instantiated(None)) };
+        let mut context = CallContext::new(None, call.run_id, call.device, None);
+        let stage = ffi::XLA_FFI_ExecutionStage_INSTANTIATE;
+        // SAFETY: whoever registered the handler vouched for it; the context is ours.
+        unsafe { frame.call(handler, stage, ptr::from_mut(&mut context).cast(), attributes) }?;
+        Ok(context.take_instantiated())
+    }
+}
+
+impl Drop for Instantiated {
+    fn drop(&mut self) {
+        if let Some((type_id, state)) = self.0.take() {
+            types::delete(type_id, state);
+        }
+    }
+}
 
 /// The handlers of this process.
 pub(crate) struct Registry;
@@ -91,9 +119,14 @@ impl Registry {
         }
         let attributes = attributes::parse(call.config)?;
         let mut frame = Frame::new(call)?;
-        let mut context = CallContext::new(execution, call.run_id, call.device);
+        let within = |error: Error| error.context(format!("in custom call `{}`", call.target));
+        let instantiated = call
+            .kept
+            .get_or_make(|| Instantiated::make(&bundle, call, &mut frame, &attributes))
+            .map_err(within)?;
+        let mut context =
+            CallContext::new(execution, call.run_id, call.device, Some(&instantiated));
         let stages = [
-            (bundle.instantiate, ffi::XLA_FFI_ExecutionStage_INSTANTIATE),
             (bundle.prepare, ffi::XLA_FFI_ExecutionStage_PREPARE),
             (bundle.initialize, ffi::XLA_FFI_ExecutionStage_INITIALIZE),
             (bundle.execute, ffi::XLA_FFI_ExecutionStage_EXECUTE),
@@ -102,7 +135,7 @@ impl Registry {
             let Some(handler) = handler else { continue };
             // SAFETY: whoever registered the handler vouched for it; the context is ours.
             unsafe { frame.call(handler, stage, ptr::from_mut(&mut context).cast(), &attributes) }
-                .map_err(|error| error.context(format!("in custom call `{}`", call.target)))?;
+                .map_err(within)?;
         }
         drop(context);
         frame.into_literal(call.result_shape)

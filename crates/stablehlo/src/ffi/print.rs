@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::mlir::{Attribute, DenseArray, Float, Signedness, Type};
+use crate::mlir::{Attribute, DenseArray, DenseElements, Float, Signedness, Type};
 
 /// The attribute as MLIR prints it, or what it holds that no FFI call can take.
 pub fn print(attribute: &Attribute) -> Result<String, String> {
@@ -71,16 +71,11 @@ fn write_attribute(attribute: &Attribute, out: &mut String) -> Result<(), String
         }
         Attribute::DenseArray(array) => dense_array(array, out),
         Attribute::DenseElements(elements) => {
-            let values = elements.to_i64s(1 << 20);
-            let shape = elements.ty().shaped();
-            let (Some(values), Some((dims, Type::Integer { width, signedness }))) = (values, shape)
-            else {
-                return Err("a dense constant of floats".to_owned());
+            let Some((dims, spelled, words)) = dense_words(elements) else {
+                return Err(format!("a dense constant of type `{:?}`", elements.ty()));
             };
-            let sign = if *signedness == Signedness::Unsigned { "ui" } else { "i" };
-            let spelled = format!("{sign}{width}");
             out.push_str("dense<");
-            nested(dims, &values, out);
+            nested(dims, &words, out);
             out.push_str("> : tensor<");
             for dim in dims {
                 push(out, format_args!("{dim}x"));
@@ -132,9 +127,45 @@ fn separate(index: usize, out: &mut String) {
     }
 }
 
-fn nested(dims: &[i64], values: &[i64], out: &mut String) {
+/// The sizes of a dense constant, the name of its element type, and its elements, each as a word.
+fn dense_words(elements: &DenseElements) -> Option<(&[i64], String, Vec<String>)> {
+    const LIMIT: usize = 1 << 20;
+    let (dims, element) = elements.ty().shaped()?;
+    if let Type::Integer { width, signedness } = element {
+        let sign = if *signedness == Signedness::Unsigned { "ui" } else { "i" };
+        let words = elements.to_i64s(LIMIT)?.iter().map(i64::to_string).collect();
+        return Some((dims, format!("{sign}{width}"), words));
+    }
+    let word = |value: f64, ty: Float| {
+        let mut word = String::new();
+        float(value, ty, &mut word);
+        word
+    };
+    let bytes = elements.bytes();
+    let (spelled, mut words): (&str, Vec<String>) = match element {
+        Type::Float(Float::F32) => {
+            let (chunks, _) = bytes.as_chunks::<4>();
+            (
+                "f32",
+                chunks.iter().map(|b| word(f32::from_le_bytes(*b).into(), Float::F32)).collect(),
+            )
+        }
+        Type::Float(Float::F64) => {
+            let (chunks, _) = bytes.as_chunks::<8>();
+            ("f64", chunks.iter().map(|b| word(f64::from_le_bytes(*b), Float::F64)).collect())
+        }
+        _ => return None,
+    };
+    let count = usize::try_from(elements.len()).ok().filter(|&count| count <= LIMIT)?;
+    if elements.is_splat() {
+        words = vec![words.first()?.clone(); count];
+    }
+    Some((dims, spelled.to_owned(), words))
+}
+
+fn nested(dims: &[i64], values: &[String], out: &mut String) {
     match dims {
-        [] => push(out, format_args!("{}", values.first().copied().unwrap_or(0))),
+        [] => push(out, format_args!("{}", values.first().map_or("0", String::as_str))),
         [_, rest @ ..] => {
             let step = rest.iter().product::<i64>().max(1) as usize;
             out.push('[');
