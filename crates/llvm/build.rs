@@ -17,9 +17,17 @@ fn main() {
     println!("cargo::rerun-if-env-changed=LLVM_CONFIG");
     println!("cargo::rerun-if-env-changed=PATH");
     let Some((config, major)) = find() else {
-        println!("cargo::error=LLVM {} to {} is needed and was not found.", MAJORS.start(), MAJORS.end());
-        println!("cargo::error=On Debian and Ubuntu: apt-get install g++ llvm-22-dev libzstd-dev zlib1g-dev");
-        println!("cargo::error=(or llvm-19-dev where 22 is not offered). LLVM_CONFIG may name an llvm-config.");
+        println!(
+            "cargo::error=LLVM {} to {} is needed and was not found.",
+            MAJORS.start(),
+            MAJORS.end()
+        );
+        println!(
+            "cargo::error=On Debian and Ubuntu: apt-get install g++ llvm-22-dev libzstd-dev zlib1g-dev"
+        );
+        println!(
+            "cargo::error=(or llvm-19-dev where 22 is not offered). LLVM_CONFIG may name an llvm-config."
+        );
         exit(1);
     };
     println!("cargo::rustc-env=RXLA_LLVM_MAJOR={major}");

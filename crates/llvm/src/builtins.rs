@@ -4,7 +4,7 @@
 /// The address of a function of that name, if it is one of them.
 pub(crate) fn address(name: &str) -> Option<*const u8> {
     let address = match name {
-        "memcpy" => libc::memcpy as *const () ,
+        "memcpy" => libc::memcpy as *const (),
         "memmove" => libc::memmove as *const (),
         "memset" => libc::memset as *const (),
         "memcmp" => libc::memcmp as *const (),

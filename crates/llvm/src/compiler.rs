@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
+use rustc_hash::FxHashMap;
 use rxla_base::{Error, Result};
 use rxla_kernel::{Block, FunctionId, Linkage, Module, Statement};
-use rustc_hash::FxHashMap;
 
 use crate::cache::{Cache, DiskCache, Key};
 use crate::load::{Code, LoadUnit, load};
@@ -86,8 +86,7 @@ impl Compiler {
             .zip(&objects)
             .map(|(unit, object)| LoadUnit { symbol: &unit.symbol, object })
             .collect();
-        let names =
-            cut.kernels.iter().map(|&(id, unit)| (module[id].name.clone(), unit));
+        let names = cut.kernels.iter().map(|&(id, unit)| (module[id].name.clone(), unit));
         load(&units, names, resolve)
     }
 

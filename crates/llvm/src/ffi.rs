@@ -11,7 +11,17 @@ macro_rules! opaque {
     )*};
 }
 
-opaque!(Context, Module, MemoryBuffer, Target, TargetMachine, PassBuilderOptions, ErrorInfo, Diagnostic, TargetData);
+opaque!(
+    Context,
+    Module,
+    MemoryBuffer,
+    Target,
+    TargetMachine,
+    PassBuilderOptions,
+    ErrorInfo,
+    Diagnostic,
+    TargetData
+);
 
 pub(crate) const CODE_GEN_LEVEL_DEFAULT: c_int = 2;
 pub(crate) const RELOC_PIC: c_int = 2;
@@ -141,4 +151,3 @@ pub(crate) fn initialize_target() {
         LLVMInitializeAArch64AsmPrinter();
     }
 }
-

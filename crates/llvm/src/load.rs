@@ -12,8 +12,8 @@ use object::{
     Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SectionFlags,
     SymbolIndex,
 };
-use rxla_base::{Error, Result};
 use rustc_hash::FxHashMap;
+use rxla_base::{Error, Result};
 
 use crate::builtins;
 use crate::mapping::{Mapping, page_size};

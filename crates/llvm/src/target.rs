@@ -60,7 +60,8 @@ impl Target {
         let mut handle = std::ptr::null_mut();
         let mut message = std::ptr::null_mut();
         // SAFETY: the triple is a C string; the out pointers are ours.
-        let failed = unsafe { ffi::LLVMGetTargetFromTriple(triple.as_ptr(), &mut handle, &mut message) };
+        let failed =
+            unsafe { ffi::LLVMGetTargetFromTriple(triple.as_ptr(), &mut handle, &mut message) };
         // SAFETY: the message is null or LLVM's.
         let message = unsafe { take(message) };
         if failed == 0 { Ok(handle) } else { Err(Error::internal(message)) }

@@ -36,7 +36,12 @@ pub(crate) fn compile_all(
     let (sender, receiver) = channel();
     let mut pool = lock();
     for (index, text) in texts.into_iter().enumerate() {
-        let job = Job { target: target.clone(), text, output, reply: Reply { index, sender: sender.clone() } };
+        let job = Job {
+            target: target.clone(),
+            text,
+            output,
+            reply: Reply { index, sender: sender.clone() },
+        };
         pool.jobs.push_back(job);
     }
     drop(sender);

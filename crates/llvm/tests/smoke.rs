@@ -1,6 +1,8 @@
 //! Small kernels from the builder to results.
 
-use rxla_kernel::{BinaryOp, Builder, Function, Linkage, LoopKind, Module, Scalar, Statement, Type};
+use rxla_kernel::{
+    BinaryOp, Builder, Function, Linkage, LoopKind, Module, Scalar, Statement, Type,
+};
 use rxla_llvm::{Compiler, Options};
 
 /// `out[i] = x[i] * y[i] + 1` for `begin..end`, eight at a time and then one by one.
@@ -13,8 +15,7 @@ fn scale_add() -> Function {
     let blocks = b.binary(BinaryOp::SDiv, span, eight);
     let whole = b.mul(blocks, eight);
     let middle = b.add(begin, whole);
-    for (ty, bounds) in
-        [(Scalar::F32.vector(8), (begin, middle, 8)), (Type::F32, (middle, end, 1))]
+    for (ty, bounds) in [(Scalar::F32.vector(8), (begin, middle, 8)), (Type::F32, (middle, end, 1))]
     {
         b.for_loop(LoopKind::Sequential, bounds, &[], |b, i, _| {
             let (xs, ys) = (b.load(ty, x, i), b.load(ty, y, i));
@@ -79,8 +80,7 @@ fn parallel_call_covers_the_range() {
     b.push(Statement::ParallelCall { context, callee, arguments, count, grain: 16 });
     let driver = b.finish();
     let module = Module { functions: vec![driver, scale_add()] };
-    let resolve =
-        |name: &str| (name == "rxla_parallel_for").then_some(parallel_for as *const u8);
+    let resolve = |name: &str| (name == "rxla_parallel_for").then_some(parallel_for as *const u8);
     let compiler = Compiler::host().unwrap();
     let code = compiler.compile(&module, &Options::default(), &resolve).unwrap();
     let x = vec![2f32; 100];

@@ -60,8 +60,12 @@ impl DiskCache {
         }
         static COUNTER: AtomicU64 = AtomicU64::new(0);
         let unique = (std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed));
-        let temporary = directory.join(format!("{}.{}.{}.{TEMPORARY}", key.hex(), unique.0, unique.1));
-        if write_whole(&temporary, key, object).and_then(|()| fs::rename(&temporary, &path)).is_err() {
+        let temporary =
+            directory.join(format!("{}.{}.{}.{TEMPORARY}", key.hex(), unique.0, unique.1));
+        if write_whole(&temporary, key, object)
+            .and_then(|()| fs::rename(&temporary, &path))
+            .is_err()
+        {
             let _ = fs::remove_file(&temporary);
         }
         self.count(object.len() as u64);

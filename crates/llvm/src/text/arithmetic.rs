@@ -214,7 +214,8 @@ impl Emitter<'_, '_> {
         let away = emit!(self, "xor {truth} {up}, {negative}");
         let (one, minus_one) = (constant(1), constant(u64::MAX));
         let step = emit!(self, "select {truth} {away}, {integer} {one}, {integer} {minus_one}");
-        let step = emit!(self, "select {truth} {moves}, {integer} {step}, {integer} {}", constant(0));
+        let step =
+            emit!(self, "select {truth} {moves}, {integer} {step}, {integer} {}", constant(0));
         let odd = emit!(self, "add {integer} {bits}, {step}");
         emit!(self, "bitcast {integer} {odd} to {ll}")
     }

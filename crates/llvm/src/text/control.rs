@@ -123,13 +123,8 @@ impl<'a> Emitter<'_, 'a> {
         for (index, &result) in results.iter().enumerate() {
             let ty = self.function.ty(result);
             let (a, b) = (ends[0].1[index], ends[1].1[index]);
-            let phi = emit!(
-                self,
-                "phi {} [ {a}, %b{} ], [ {b}, %b{} ]",
-                Ll(ty),
-                ends[0].0,
-                ends[1].0
-            );
+            let phi =
+                emit!(self, "phi {} [ {a}, %b{} ], [ {b}, %b{} ]", Ll(ty), ends[0].0, ends[1].0);
             self.set(result, phi);
         }
         Ok(())

@@ -9,7 +9,13 @@ use super::operand::{Ll, Operand, Suffix, scalar_name};
 use super::{Emitter, emit};
 
 impl Emitter<'_, '_> {
-    pub(super) fn convert(&mut self, convert: Convert, from: Type, to: Type, a: Operand) -> Operand {
+    pub(super) fn convert(
+        &mut self,
+        convert: Convert,
+        from: Type,
+        to: Type,
+        a: Operand,
+    ) -> Operand {
         let (source, target) = (Ll(from), Ll(to));
         match convert {
             Convert::Truncate => emit!(self, "trunc {source} {a} to {target}"),
@@ -186,6 +192,10 @@ struct Half(Type);
 
 impl std::fmt::Display for Half {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.0.is_vector() { write!(f, "<{} x half>", self.0.lanes) } else { f.write_str("half") }
+        if self.0.is_vector() {
+            write!(f, "<{} x half>", self.0.lanes)
+        } else {
+            f.write_str("half")
+        }
     }
 }

@@ -124,7 +124,8 @@ impl Emitter<'_, '_> {
         let index_type = self.function.ty(index);
         let (base, index) = (self.get(base)?, self.get(index)?);
         let element = Abi(ty.scalar.into());
-        let operand = emit!(self, "getelementptr {element}, ptr {base}, {} {index}", Ll(index_type));
+        let operand =
+            emit!(self, "getelementptr {element}, ptr {base}, {} {index}", Ll(index_type));
         Ok(Address { operand, gathered: index_type.is_vector() })
     }
 }
