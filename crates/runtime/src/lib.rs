@@ -21,6 +21,9 @@
 
 pub mod allocator;
 pub mod context;
+pub mod dot;
+pub mod element;
+mod gemm;
 pub mod pool;
 pub mod status;
 pub mod symbols;

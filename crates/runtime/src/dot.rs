@@ -1,0 +1,441 @@
+//! `rxla_dot`: general products of tensors, any layout of any operand.
+
+use rxla_base::{Error, Result};
+
+use crate::allocator::Allocator;
+use crate::context::Context;
+use crate::element::{Element, Store, with_element};
+use crate::gemm::axis::Axis;
+use crate::gemm::pack::{Pack, pack, pack_complex};
+use crate::gemm::{self, Address, Compute, Operand, Product};
+use crate::status::{Status, guard};
+
+pub use crate::gemm::axis::Dim;
+
+/// A dimension that all three operands have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BatchDim {
+    pub size: usize,
+    /// In the left and right operand and the result, in elements.
+    pub strides: [isize; 3],
+}
+
+/// A product of two tensors. Strides are in elements of the operand that they belong to; dimensions
+/// may be in any order. Products of integers wrap, those of small floats are summed as f32.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Dot {
+    pub left: Element,
+    pub right: Element,
+    pub result: Element,
+    pub batch: Vec<BatchDim>,
+    /// Dimensions of the left operand and the result.
+    pub rows: Vec<Dim>,
+    /// Dimensions of the right operand and the result.
+    pub columns: Vec<Dim>,
+    /// Dimensions of the left and the right operand that are summed over.
+    pub summed: Vec<Dim>,
+}
+
+impl Dot {
+    /// The array for [`rxla_dot`].
+    pub fn encode(&self) -> Result<Vec<i64>> {
+        let complex = [self.left, self.right, self.result].map(Element::is_complex);
+        if complex != [complex[2]; 3]
+            || (complex[2] && (self.left != self.result || self.right != self.result))
+        {
+            return Err(Error::unimplemented(format!(
+                "a product of {:?} and {:?} as {:?}",
+                self.left, self.right, self.result
+            )));
+        }
+        if self.result.is_integer() && !(self.left.is_integer() && self.right.is_integer()) {
+            return Err(Error::unimplemented("a product of floats as integers"));
+        }
+        let mut code = vec![self.left as i64, self.right as i64, self.result as i64];
+        code.push(self.batch.len() as i64);
+        for dim in &self.batch {
+            code.push(dim.size as i64);
+            code.extend(dim.strides.map(|stride| stride as i64));
+        }
+        for dims in [&self.rows, &self.columns, &self.summed] {
+            code.push(dims.len() as i64);
+            for dim in dims {
+                code.push(dim.size as i64);
+                code.extend(dim.strides.map(|stride| stride as i64));
+            }
+        }
+        Ok(code)
+    }
+}
+
+/// Reads arrays that descriptions encoded themselves as.
+pub(crate) struct Decoder {
+    next: *const i64,
+}
+
+impl Decoder {
+    /// # Safety
+    ///
+    /// `code` is the array of a description, and is read as it was written.
+    pub(crate) unsafe fn new(code: *const i64) -> Decoder {
+        Decoder { next: code }
+    }
+
+    pub(crate) fn next(&mut self) -> i64 {
+        // SAFETY: the promise of `new`.
+        let value = unsafe { *self.next };
+        self.next = self.next.wrapping_add(1);
+        value
+    }
+
+    pub(crate) fn size(&mut self) -> usize {
+        self.next() as usize
+    }
+
+    pub(crate) fn element(&mut self) -> Result<Element> {
+        Element::from_number(self.next())
+    }
+
+    fn dims(&mut self) -> Vec<Dim> {
+        let count = self.size();
+        (0..count)
+            .map(|_| Dim {
+                size: self.size(),
+                strides: [self.next() as isize, self.next() as isize],
+            })
+            .collect()
+    }
+}
+
+/// The product that the array describes, of `left` and `right`, into `result`.
+///
+/// # Safety
+///
+/// The context is null or a [`Context`], `code` the array of a [`Dot`], and the other addresses those of
+/// buffers that hold what it says; nobody else uses the result.
+pub unsafe extern "C" fn rxla_dot(
+    context: *const Context,
+    left: *const u8,
+    right: *const u8,
+    result: *mut u8,
+    code: *const i64,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (context, mut code) = unsafe { (Context::from_ptr(context), Decoder::new(code)) };
+        let dot = Dot {
+            left: code.element()?,
+            right: code.element()?,
+            result: code.element()?,
+            batch: {
+                let count = code.size();
+                let dim = |code: &mut Decoder| BatchDim {
+                    size: code.size(),
+                    strides: [code.next() as isize, code.next() as isize, code.next() as isize],
+                };
+                (0..count).map(|_| dim(&mut code)).collect()
+            },
+            rows: code.dims(),
+            columns: code.dims(),
+            summed: code.dims(),
+        };
+        // SAFETY: the caller's promise.
+        unsafe { run(context, &dot, left, right, result) }
+    })
+}
+
+/// # Safety
+///
+/// The addresses are those of buffers that hold what `dot` says; nobody else uses the result.
+pub(crate) unsafe fn run(
+    context: &Context,
+    dot: &Dot,
+    left: *const u8,
+    right: *const u8,
+    result: *mut u8,
+) -> Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match dot.result {
+            Element::I64 | Element::U64 => run_in::<i64>(context, dot, left, right, result),
+            Element::F64 | Element::C128 => run_in::<f64>(context, dot, left, right, result),
+            Element::F16 | Element::BF16 | Element::F32 | Element::C64 => {
+                run_in::<f32>(context, dot, left, right, result)
+            }
+            Element::I8
+            | Element::I16
+            | Element::I32
+            | Element::U8
+            | Element::U16
+            | Element::U32 => run_in::<i32>(context, dot, left, right, result),
+        }
+    }
+}
+
+/// # Safety
+///
+/// As for [`run`].
+unsafe fn run_in<T: Native>(
+    context: &Context,
+    dot: &Dot,
+    left: *const u8,
+    right: *const u8,
+    result: *mut u8,
+) -> Result<()> {
+    let batch: usize = dot.batch.iter().map(|dim| dim.size).product();
+    let (mut rows, mut columns, mut summed) =
+        (dot.rows.clone(), dot.columns.clone(), dot.summed.clone());
+    let mut pack_right = T::packer(dot.right);
+    if dot.result.is_complex() {
+        // As real numbers: steps and columns twice as many, see `pack_complex`.
+        for dims in [&mut rows, &mut columns, &mut summed] {
+            dims.iter_mut().for_each(|dim| dim.strides = dim.strides.map(|stride| stride * 2));
+        }
+        columns.push(Dim { size: 2, strides: [0, 1] });
+        summed.push(Dim { size: 2, strides: [1, 0] });
+        pack_right = pack_complex::<T>;
+    }
+    // Rows and columns in the order of the result, so that it is written in order; steps in the
+    // order of the left operand.
+    let by = |dims: &mut Vec<Dim>, side: usize| {
+        if !dot.result.is_complex() {
+            dims.sort_by_key(|dim| std::cmp::Reverse(dim.strides[side].unsigned_abs()));
+        }
+    };
+    by(&mut rows, 1);
+    by(&mut columns, 1);
+    by(&mut summed, 0);
+    // Strides in a temporary result for what has to be rounded at the end.
+    let in_place = T::is_native(dot.result);
+    let (row_count, column_count) = (count(&rows), count(&columns));
+    let temporary = match in_place {
+        true => None,
+        false => {
+            let size = row_count.saturating_mul(column_count).saturating_mul(batch);
+            Some(Allocator::shared().allocate(size.saturating_mul(size_of::<T>()))?)
+        }
+    };
+    let mut target_rows = rows.clone();
+    let mut target_columns = columns.clone();
+    if temporary.is_some() {
+        make_dense(&mut target_columns, 1);
+        make_dense(&mut target_rows, column_count);
+    }
+    let (m, n, k) = (Axis::new(target_rows), Axis::new(target_columns), Axis::new(summed));
+    let swapped = prefers_swap(&m, &n) && !dot.result.is_complex();
+    let places = places(&dot.batch);
+    let c = match &temporary {
+        Some(block) => block.as_ptr().cast::<T>(),
+        None => result.cast::<T>(),
+    };
+    let scale = if dot.result.is_complex() { 2 } else { 1 };
+    let flipped = Axis::new(
+        k.dims.iter().map(|dim| Dim { size: dim.size, strides: [dim.strides[1], dim.strides[0]] }),
+    );
+    let product = |index: usize| {
+        let place = places[index];
+        let a = Operand {
+            data: left.wrapping_offset(place[0] * dot.left.byte_width() as isize),
+            pack: T::packer(dot.left),
+            direct: T::is_native(dot.left) && !dot.result.is_complex(),
+        };
+        let b = Operand {
+            data: right.wrapping_offset(place[1] * dot.right.byte_width() as isize),
+            pack: pack_right,
+            direct: T::is_native(dot.right) && !dot.result.is_complex(),
+        };
+        let c = match &temporary {
+            Some(_) => c.wrapping_add(index * row_count * column_count),
+            None => c.wrapping_offset(place[2] * scale),
+        };
+        match swapped {
+            false => Product { a, b, c, m: &m, n: &n, k: &k },
+            true => Product { a: b, b: a, c, m: &n, n: &m, k: &flipped },
+        }
+    };
+    // SAFETY: the caller's promise.
+    unsafe { multiply_all(context, batch, &product)? };
+    if let Some(block) = &temporary {
+        let source = block.as_ptr().cast::<T>().cast_const();
+        for (index, place) in places.iter().enumerate() {
+            // SAFETY: the temporary holds so many sums; the result is the caller's promise.
+            unsafe {
+                let source = source.add(index * row_count * column_count);
+                let target = result.offset(place[2] * dot.result.byte_width() as isize);
+                T::round(dot.result, context, source, &rows, &columns, target);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Runs all products, small ones in parallel and large ones one after the other.
+///
+/// # Safety
+///
+/// As for [`gemm::multiply`], for each of them.
+pub(crate) unsafe fn multiply_all<'a, T: Compute>(
+    context: &Context,
+    count: usize,
+    product: &(dyn Fn(usize) -> Product<'a, T> + '_),
+) -> Result<()> {
+    if count == 0 {
+        return Ok(());
+    }
+    let first = product(0);
+    let work = first.m.len().saturating_mul(first.n.len()).saturating_mul(first.k.len().max(1));
+    const LARGE: usize = 1 << 22;
+    if count == 1 || work >= LARGE || count < context.threads() {
+        for index in 0..count {
+            // SAFETY: the caller's promise.
+            unsafe { gemm::multiply(context, &product(index))? };
+        }
+        return Ok(());
+    }
+    struct Shared<'f, 'a, T>(&'f (dyn Fn(usize) -> Product<'a, T> + 'f));
+    // SAFETY: the function only computes addresses.
+    unsafe impl<T> Sync for Shared<'_, '_, T> {}
+    impl<'a, T> Shared<'_, 'a, T> {
+        fn get(&self, index: usize) -> Product<'a, T> {
+            (self.0)(index)
+        }
+    }
+    let shared = Shared(product);
+    let alone = Context::default();
+    let failure = std::sync::Mutex::new(None);
+    context.parallel_for(count, ((1 << 17) / work.max(1)).max(1), |begin, end| {
+        for index in begin..end {
+            // SAFETY: the caller's promise; results of different products do not overlap.
+            if let Err(error) = unsafe { gemm::multiply(&alone, &shared.get(index)) } {
+                *failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(error);
+            }
+        }
+    });
+    match failure.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
+        Some(error) => Err(error),
+        None => Ok(()),
+    }
+}
+
+/// Types computed in, and which elements are such as they are.
+pub(crate) trait Native: Compute {
+    fn is_native(element: Element) -> bool;
+    /// How operands with such elements are packed. Complex numbers count as numbers twice as many; see
+    /// [`pack_complex`] for the right operand.
+    fn packer(element: Element) -> Pack<Self>;
+    /// Rounds dense sums into a result with such elements.
+    ///
+    /// # Safety
+    ///
+    /// The sums and the result are as large as the dimensions say.
+    unsafe fn round(
+        element: Element,
+        context: &Context,
+        sums: *const Self,
+        rows: &[Dim],
+        columns: &[Dim],
+        result: *mut u8,
+    );
+}
+
+macro_rules! native {
+    ($($type:ty => $($element:ident)|*;)*) => {$(
+        impl Native for $type {
+            fn is_native(element: Element) -> bool {
+                matches!(element, $(Element::$element)|*)
+            }
+
+            fn packer(element: Element) -> Pack<$type> {
+                with_element!(element, S => pack::<S, $type>)
+            }
+
+            unsafe fn round(
+                element: Element,
+                context: &Context,
+                sums: *const $type,
+                rows: &[Dim],
+                columns: &[Dim],
+                result: *mut u8,
+            ) {
+                // SAFETY: the caller's promise.
+                with_element!(element, S => unsafe {
+                    round::<S, $type>(context, sums, rows, columns, result.cast())
+                });
+            }
+        }
+    )*};
+}
+
+native! {
+    f32 => F32 | C64;
+    f64 => F64 | C128;
+    i32 => I32 | U32;
+    i64 => I64 | U64;
+}
+
+fn count(dims: &[Dim]) -> usize {
+    dims.iter().map(|dim| dim.size).product()
+}
+
+/// Gives dimensions the strides of a dense row-major target.
+fn make_dense(dims: &mut [Dim], inner: usize) {
+    let mut stride = inner;
+    for dim in dims.iter_mut().rev() {
+        dim.strides[1] = stride as isize;
+        stride *= dim.size;
+    }
+}
+
+/// Tiles are written fastest where columns lie together in the result.
+fn prefers_swap(m: &Axis, n: &Axis) -> bool {
+    let last = |axis: &Axis| axis.dims.last().map_or(isize::MAX, |dim| dim.strides[1]);
+    last(n) != 1 && last(m) == 1
+}
+
+/// Where each matrix of the batch is in the three operands.
+fn places(batch: &[BatchDim]) -> Vec<[isize; 3]> {
+    let mut places = vec![[0; 3]];
+    for dim in batch {
+        places = places
+            .iter()
+            .flat_map(|place| {
+                (0..dim.size as isize)
+                    .map(move |index| std::array::from_fn(|o| place[o] + index * dim.strides[o]))
+            })
+            .collect();
+    }
+    places
+}
+
+/// Rounds dense sums into the result.
+///
+/// # Safety
+///
+/// The sums and the result are as large as the dimensions say.
+unsafe fn round<S: Store<T>, T: Copy>(
+    context: &Context,
+    sums: *const T,
+    rows: &[Dim],
+    columns: &[Dim],
+    result: *mut S,
+) {
+    let (rows, columns) = (Axis::new(rows.iter().copied()), Axis::new(columns.iter().copied()));
+    let width = columns.len();
+    let (sums, result) = (Address(sums.cast_mut()), Address(result));
+    context.parallel_for(rows.len(), 1 + (1 << 15) / width.max(1), |begin, end| {
+        let mut places = Vec::new();
+        columns.offsets(1, 0, width, &mut places);
+        for row in begin..end {
+            let target = result.get().wrapping_offset(rows.offset(1, row));
+            let source = sums.get().wrapping_add(row * width);
+            for (column, &place) in places.iter().enumerate() {
+                // SAFETY: the caller's promise.
+                unsafe { *target.offset(place) = S::store(*source.add(column)) };
+            }
+        }
+    });
+}
+
+#[cfg(test)]
+#[path = "dot_test.rs"]
+mod tests;

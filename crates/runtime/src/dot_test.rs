@@ -1,0 +1,292 @@
+//! Products against the plainest sums in f64 or i64.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::element::Load;
+use crate::pool::Pool;
+
+/// Small integers, so that sums are exact in every type.
+fn number(seed: &mut u64) -> f64 {
+    *seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+    ((*seed >> 60) as i64 - 8) as f64
+}
+
+/// Integers wrap.
+fn write(element: Element, values: &[f64]) -> Vec<u8> {
+    fn bytes<S: Store<f64> + Store<i64>>(element: Element, values: &[f64]) -> Vec<u8> {
+        let store = |&value: &f64| match element.is_integer() {
+            true => <S as Store<i64>>::store(value as i64),
+            false => <S as Store<f64>>::store(value),
+        };
+        let cast: Vec<S> = values.iter().map(store).collect();
+        // SAFETY: numbers have no padding.
+        unsafe { std::slice::from_raw_parts(cast.as_ptr().cast(), size_of_val(&cast[..])) }.to_vec()
+    }
+    with_element!(element, S => bytes::<S>(element, values))
+}
+
+fn read(element: Element, bytes: &[u8]) -> Vec<f64> {
+    fn values<S: Load<f64>>(bytes: &[u8]) -> Vec<f64> {
+        bytes
+            .chunks_exact(size_of::<S>())
+            // SAFETY: as many bytes as the number has.
+            .map(|chunk| unsafe { chunk.as_ptr().cast::<S>().read_unaligned() }.load())
+            .collect()
+    }
+    with_element!(element, S => values::<S>(bytes))
+}
+
+/// Places of a tensor: its dimensions in an order of memory, as strides in the order given.
+fn strides(sizes: &[usize], order: &[usize]) -> Vec<isize> {
+    let mut strides = vec![0; sizes.len()];
+    let mut stride = 1;
+    for &dim in order.iter().rev() {
+        strides[dim] = stride as isize;
+        stride *= sizes[dim];
+    }
+    strides
+}
+
+fn check(elements: [Element; 3], sizes: [usize; 4], orders: [&[usize]; 3], context: &Context) {
+    let [batch, m, n, k] = sizes;
+    let (l, r, o) = (
+        strides(&[batch, m, k], orders[0]),
+        strides(&[batch, k, n], orders[1]),
+        strides(&[batch, m, n], orders[2]),
+    );
+    let dot = Dot {
+        left: elements[0],
+        right: elements[1],
+        result: elements[2],
+        batch: vec![BatchDim { size: batch, strides: [l[0], r[0], o[0]] }],
+        rows: vec![Dim { size: m, strides: [l[1], o[1]] }],
+        columns: vec![Dim { size: n, strides: [r[2], o[2]] }],
+        summed: vec![Dim { size: k, strides: [l[2], r[1]] }],
+    };
+    let parts = if elements[2].is_complex() { 2 } else { 1 };
+    let mut seed = (m * 7 + n * 5 + k) as u64;
+    let mut numbers = |element: Element, count: usize| -> Vec<f64> {
+        let unsigned = element.is_integer() && read(element, &write(element, &[-1.0]))[0] > 0.0;
+        let value = |value: f64| if unsigned { value.abs() } else { value };
+        (0..count).map(|_| value(number(&mut seed))).collect()
+    };
+    let left = numbers(elements[0], batch * m * k * parts);
+    let right = numbers(elements[1], batch * k * n * parts);
+    let mut wanted = vec![0.0; batch * m * n * parts];
+    let at = |s: &[isize], x: usize, y: usize, z: usize| {
+        (x as isize * s[0] + y as isize * s[1] + z as isize * s[2]) as usize * parts
+    };
+    for b in 0..batch {
+        for i in 0..m {
+            for j in 0..n {
+                for p in 0..k {
+                    let (x, y, z) = (at(&l, b, i, p), at(&r, b, p, j), at(&o, b, i, j));
+                    if parts == 1 {
+                        wanted[z] += left[x] * right[y];
+                    } else {
+                        wanted[z] += left[x] * right[y] - left[x + 1] * right[y + 1];
+                        wanted[z + 1] += left[x] * right[y + 1] + left[x + 1] * right[y];
+                    }
+                }
+            }
+        }
+    }
+    let (left, right) = (write(elements[0], &left), write(elements[1], &right));
+    let mut result = write(elements[2], &vec![77.0; wanted.len()]);
+    let code = dot.encode().unwrap();
+    // SAFETY: buffers are as large as the description says.
+    let status = unsafe {
+        rxla_dot(
+            context.as_ptr(),
+            left.as_ptr(),
+            right.as_ptr(),
+            result.as_mut_ptr(),
+            code.as_ptr(),
+        )
+    };
+    assert_eq!(status, 0);
+    let wanted = read(elements[2], &write(elements[2], &wanted));
+    assert_eq!(read(elements[2], &result), wanted, "{elements:?} {sizes:?} {orders:?}");
+}
+
+fn contexts() -> [Context; 2] {
+    [Context::default(), Context::new(Some(Arc::clone(&Pool::with_threads(3))))]
+}
+
+const ROW: &[usize] = &[0, 1, 2];
+const COLUMN: &[usize] = &[0, 2, 1];
+const BATCH_LAST: &[usize] = &[1, 2, 0];
+
+#[test]
+fn all_sizes_and_layouts() {
+    use Element::F32;
+    let sizes = [
+        [1, 1, 1, 1],
+        [1, 12, 32, 7],
+        [1, 13, 33, 400],
+        [1, 5, 100, 801],
+        [1, 60, 70, 50],
+        [1, 1, 700, 65],
+        [1, 700, 1, 65],
+        [1, 1, 1, 1000],
+        [7, 16, 16, 16],
+        [3, 100, 65, 30],
+        [2, 0, 3, 4],
+        [2, 3, 4, 0],
+        [0, 3, 4, 5],
+        [1, 200, 100, 64],
+        [1, 3, 2100, 9],
+    ];
+    for context in contexts() {
+        for sizes in sizes {
+            for left in [ROW, COLUMN, BATCH_LAST] {
+                for right in [ROW, COLUMN, BATCH_LAST] {
+                    check([F32; 3], sizes, [left, right, ROW], &context);
+                }
+            }
+            check([F32; 3], sizes, [ROW, COLUMN, COLUMN], &context);
+            check([F32; 3], sizes, [ROW, ROW, BATCH_LAST], &context);
+        }
+    }
+}
+
+#[test]
+fn all_types() {
+    use Element::*;
+    let types = [
+        [F64; 3],
+        [C64; 3],
+        [C128; 3],
+        [F16; 3],
+        [BF16; 3],
+        [BF16, BF16, F32],
+        [F16, F16, F32],
+        [I8, I8, I32],
+        [U8, U8, I32],
+        [I8, U8, I32],
+        [I8; 3],
+        [U8; 3],
+        [I16; 3],
+        [I32; 3],
+        [U32; 3],
+        [I64; 3],
+        [U64; 3],
+        [BF16, F32, F32],
+        [I8, BF16, F32],
+        [F32, F32, F64],
+    ];
+    let [_, context] = contexts();
+    for elements in types {
+        for sizes in [[1, 20, 35, 27], [3, 7, 5, 9], [1, 1, 90, 31], [1, 90, 1, 31]] {
+            for right in [ROW, COLUMN] {
+                check(elements, sizes, [ROW, right, ROW], &context);
+            }
+            check(elements, sizes, [COLUMN, ROW, COLUMN], &context);
+        }
+    }
+}
+
+#[test]
+fn several_dimensions_on_each_axis() {
+    // bhqd,hdm->bqm with sizes 2, 3, 4, 5, 6: two dimensions in rows and in the sum.
+    let (b, h, q, d, m) = (2, 3, 4, 5, 6);
+    let dot = Dot {
+        left: Element::F64,
+        right: Element::F64,
+        result: Element::F64,
+        batch: vec![],
+        rows: vec![
+            Dim { size: b, strides: [(h * q * d) as isize, (q * m) as isize] },
+            Dim { size: q, strides: [d as isize, m as isize] },
+        ],
+        columns: vec![Dim { size: m, strides: [1, 1] }],
+        summed: vec![
+            Dim { size: h, strides: [(q * d) as isize, (d * m) as isize] },
+            Dim { size: d, strides: [1, m as isize] },
+        ],
+    };
+    let mut seed = 3;
+    let left: Vec<f64> = (0..b * h * q * d).map(|_| number(&mut seed)).collect();
+    let right: Vec<f64> = (0..h * d * m).map(|_| number(&mut seed)).collect();
+    let mut result = vec![0.0; b * q * m];
+    let context = Context::default();
+    let code = dot.encode().unwrap();
+    // SAFETY: buffers are as large as the description says.
+    let status = unsafe {
+        rxla_dot(
+            context.as_ptr(),
+            left.as_ptr().cast(),
+            right.as_ptr().cast(),
+            result.as_mut_ptr().cast(),
+            code.as_ptr(),
+        )
+    };
+    assert_eq!(status, 0);
+    for i in 0..b {
+        for j in 0..q {
+            for l in 0..m {
+                let mut sum = 0.0;
+                for x in 0..h {
+                    for y in 0..d {
+                        sum += left[((i * h + x) * q + j) * d + y] * right[(x * d + y) * m + l];
+                    }
+                }
+                assert_eq!(result[(i * q + j) * m + l], sum);
+            }
+        }
+    }
+}
+
+#[test]
+fn bits_do_not_depend_on_threads() {
+    let (m, n, k) = (61, 133, 1000);
+    let values =
+        |count: usize| -> Vec<f32> { (0..count).map(|i| (i as f32 * 0.7).sin()).collect() };
+    let (left, right) = (values(m * k), values(k * n));
+    let dot = Dot {
+        left: Element::F32,
+        right: Element::F32,
+        result: Element::F32,
+        batch: vec![],
+        rows: vec![Dim { size: m, strides: [k as isize, n as isize] }],
+        columns: vec![Dim { size: n, strides: [1, 1] }],
+        summed: vec![Dim { size: k, strides: [1, n as isize] }],
+    };
+    let results: Vec<Vec<u32>> = [1, 2, 5]
+        .into_iter()
+        .map(|threads| {
+            let context = Context::new(Some(Pool::with_threads(threads)));
+            let mut result = vec![0.0_f32; m * n];
+            // SAFETY: buffers are as large as the description says.
+            unsafe {
+                run(
+                    &context,
+                    &dot,
+                    left.as_ptr().cast(),
+                    right.as_ptr().cast(),
+                    result.as_mut_ptr().cast(),
+                )
+            }
+            .unwrap();
+            result.into_iter().map(f32::to_bits).collect()
+        })
+        .collect();
+    assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
+}
+
+#[test]
+fn mixtures_that_make_no_sense_are_errors() {
+    let dot = |left, right, result| Dot {
+        left,
+        right,
+        result,
+        batch: vec![],
+        rows: vec![],
+        columns: vec![],
+        summed: vec![],
+    };
+    assert!(dot(Element::C64, Element::F32, Element::C64).encode().is_err());
+    assert!(dot(Element::F32, Element::F32, Element::I32).encode().is_err());
+    assert!(dot(Element::F32, Element::F32, Element::F32).encode().is_ok());
+}

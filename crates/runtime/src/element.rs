@@ -1,0 +1,189 @@
+//! Types of elements in buffers, and how they become the types that are computed in.
+
+use half::{bf16, f16};
+use rxla_base::{Error, Result};
+
+/// The type of a buffer's elements. Truth values and integers below a byte take a byte each and are
+/// told as [`Element::U8`] or [`Element::I8`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(i64)]
+pub enum Element {
+    I8 = 0,
+    I16,
+    I32,
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
+    F16,
+    BF16,
+    F32,
+    F64,
+    C64,
+    C128,
+}
+
+impl Element {
+    const ALL: [Element; 14] = [
+        Element::I8,
+        Element::I16,
+        Element::I32,
+        Element::I64,
+        Element::U8,
+        Element::U16,
+        Element::U32,
+        Element::U64,
+        Element::F16,
+        Element::BF16,
+        Element::F32,
+        Element::F64,
+        Element::C64,
+        Element::C128,
+    ];
+
+    pub(crate) fn from_number(number: i64) -> Result<Element> {
+        let found = usize::try_from(number).ok().and_then(|number| Element::ALL.get(number));
+        found.copied().ok_or_else(|| Error::internal(format!("no element type {number}")))
+    }
+
+    pub fn byte_width(self) -> usize {
+        match self {
+            Element::I8 | Element::U8 => 1,
+            Element::I16 | Element::U16 | Element::F16 | Element::BF16 => 2,
+            Element::I32 | Element::U32 | Element::F32 => 4,
+            Element::I64 | Element::U64 | Element::F64 | Element::C64 => 8,
+            Element::C128 => 16,
+        }
+    }
+
+    pub fn is_integer(self) -> bool {
+        (self as i64) < Element::F16 as i64
+    }
+
+    pub fn is_complex(self) -> bool {
+        matches!(self, Element::C64 | Element::C128)
+    }
+}
+
+/// A number in a buffer that can be computed with as a `T`.
+pub(crate) trait Load<T>: Copy {
+    fn load(self) -> T;
+}
+
+/// A number in a buffer that a `T` can be rounded or cut to.
+pub(crate) trait Store<T>: Copy {
+    fn store(value: T) -> Self;
+}
+
+macro_rules! casts {
+    ($($from:ty => $($to:ty),*;)*) => {$($(
+        impl Load<$to> for $from {
+            #[inline(always)]
+            fn load(self) -> $to {
+                self as $to
+            }
+        }
+
+        impl Store<$to> for $from {
+            #[inline(always)]
+            fn store(value: $to) -> $from {
+                value as $from
+            }
+        }
+    )*)*};
+}
+
+casts! {
+    i8 => i32, i64, f32, f64;
+    i16 => i32, i64, f32, f64;
+    i32 => i32, i64, f32, f64;
+    i64 => i32, i64, f32, f64;
+    u8 => i32, i64, f32, f64;
+    u16 => i32, i64, f32, f64;
+    u32 => i32, i64, f32, f64;
+    u64 => i32, i64, f32, f64;
+    f32 => i32, i64, f32, f64;
+    f64 => i32, i64, f32, f64;
+}
+
+macro_rules! halves {
+    ($($half:ty => $($to:ty),*;)*) => {$($(
+        impl Load<$to> for $half {
+            #[inline(always)]
+            fn load(self) -> $to {
+                self.to_f32() as $to
+            }
+        }
+
+        impl Store<$to> for $half {
+            #[inline(always)]
+            fn store(value: $to) -> $half {
+                <$half>::from_f32(value as f32)
+            }
+        }
+    )*)*};
+}
+
+halves! {
+    f16 => i32, i64, f32, f64;
+    bf16 => i32, i64, f32, f64;
+}
+
+/// Evaluates an expression with `S` standing for the Rust type of an element; a complex number
+/// counts as its parts.
+macro_rules! with_element {
+    ($element:expr, $S:ident => $body:expr) => {
+        match $element {
+            $crate::element::Element::I8 => {
+                type $S = i8;
+                $body
+            }
+            $crate::element::Element::I16 => {
+                type $S = i16;
+                $body
+            }
+            $crate::element::Element::I32 => {
+                type $S = i32;
+                $body
+            }
+            $crate::element::Element::I64 => {
+                type $S = i64;
+                $body
+            }
+            $crate::element::Element::U8 => {
+                type $S = u8;
+                $body
+            }
+            $crate::element::Element::U16 => {
+                type $S = u16;
+                $body
+            }
+            $crate::element::Element::U32 => {
+                type $S = u32;
+                $body
+            }
+            $crate::element::Element::U64 => {
+                type $S = u64;
+                $body
+            }
+            $crate::element::Element::F16 => {
+                type $S = half::f16;
+                $body
+            }
+            $crate::element::Element::BF16 => {
+                type $S = half::bf16;
+                $body
+            }
+            $crate::element::Element::F32 | $crate::element::Element::C64 => {
+                type $S = f32;
+                $body
+            }
+            $crate::element::Element::F64 | $crate::element::Element::C128 => {
+                type $S = f64;
+                $body
+            }
+        }
+    };
+}
+pub(crate) use with_element;
