@@ -5,7 +5,7 @@ use std::fmt::Write;
 use similar::{ChangeTag, TextDiff};
 
 /// The lines that differ, with some round them.
-pub(crate) fn show(expected: &str, found: &str) -> String {
+pub fn show(expected: &str, found: &str) -> String {
     let mut out = String::new();
     let diff = TextDiff::from_lines(expected, found);
     for (index, group) in diff.grouped_ops(2).iter().enumerate() {

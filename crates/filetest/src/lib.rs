@@ -23,6 +23,7 @@
 
 mod case;
 mod diff;
+pub mod generate;
 mod passes;
 mod print;
 mod run;
@@ -31,6 +32,7 @@ mod verify;
 use std::path::{Path, PathBuf};
 
 pub use case::{Case, Expectation};
+pub use diff::show as difference;
 
 /// What is done with a file: returns the whole text that the file should have.
 pub struct Mode {

@@ -314,9 +314,16 @@ impl Module {
         let scalar = Shape::scalar(element_type);
         let lhs = self.add_parameter(computation, "lhs", scalar.clone());
         let rhs = self.add_parameter(computation, "rhs", scalar);
-        let root = self.add_binary(computation, kind, lhs, rhs)?;
-        self.set_root(root);
-        Ok(computation)
+        match self.add_binary(computation, kind, lhs, rhs) {
+            Ok(root) => {
+                self.set_root(root);
+                Ok(computation)
+            }
+            Err(error) => {
+                self.remove_computation(computation);
+                Err(error)
+            }
+        }
     }
 
     /// Whether a computation is nothing but `kind` of its two scalar parameters, in order.

@@ -1,6 +1,6 @@
 //! Sums, products and signs.
 
-use rxla_hlo::{InstructionId, Module, Op};
+use rxla_hlo::{InstructionId, Module, Op, TypeClass};
 
 use rxla_hlo::BinaryKind::{Add, Multiply, Subtract};
 use rxla_hlo::UnaryKind::Negate;
@@ -14,10 +14,14 @@ pub(super) const RULES: &[NamedRule] =
 /// `c + x => x + c`, for each commutative op
 ///
 /// Exchanging the operands of min and max would exchange zeros of different sign where an
-/// implementation tells them apart, so floats only move under `+` and `*`.
+/// implementation tells them apart, and complex numbers in which a part is NaN, so floats and complex
+/// numbers only move under `+` and `*`.
 fn constant_to_the_right(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
     let (kind, [a, b]) = view::any_binary(m, i)?;
-    let exact = !view::element_type(m, i)?.is_float() || matches!(kind, Add | Multiply);
+    let exact = match view::element_type(m, i)?.class() {
+        TypeClass::Pred | TypeClass::Signed | TypeClass::Unsigned => true,
+        TypeClass::Float | TypeClass::Complex => matches!(kind, Add | Multiply),
+    };
     if !(m[i].op.is_commutative() && exact && is_constant(m, a) && !is_constant(m, b)) {
         return None;
     }
