@@ -1,0 +1,261 @@
+//! What holds of the sources as a whole: which crate may know which, that every file says what it is
+//! for, that passes have their line and their tests, and that the map names what is there.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Which crates of the workspace a crate may depend on. A new edge is a line here, to be argued: by
+/// what the crates are for (`ARCHITECTURE.md`), not by need of the moment.
+const EDGES: &[(&str, &[&str])] = &[
+    ("base", &[]),
+    ("hlo", &["base"]),
+    ("hlo-proto", &["base", "hlo"]),
+    ("stablehlo", &["base", "hlo"]),
+    // The oracle: it shares nothing with what it judges.
+    ("interpreter", &["base", "hlo"]),
+    ("passes", &["base", "hlo", "interpreter"]),
+    ("spmd", &["base", "hlo", "passes"]),
+    ("kernel", &["base"]),
+    ("emit", &["base", "hlo", "kernel"]),
+    // The one crate that links LLVM knows nothing of tensors.
+    ("llvm", &["base", "kernel"]),
+    ("runtime", &["base"]),
+    ("cpu", &["base", "hlo", "interpreter", "passes", "spmd", "kernel", "emit", "llvm", "runtime"]),
+    ("gpu", &["base", "hlo", "interpreter", "passes", "spmd", "kernel", "emit", "llvm", "runtime"]),
+    (
+        "client",
+        &[
+            "base",
+            "hlo",
+            "hlo-proto",
+            "stablehlo",
+            "interpreter",
+            "passes",
+            "spmd",
+            "runtime",
+            "cpu",
+            "gpu",
+        ],
+    ),
+    ("pjrt", &["base", "hlo", "hlo-proto", "stablehlo", "client"]),
+    (
+        "cli",
+        &[
+            "base",
+            "hlo",
+            "hlo-proto",
+            "stablehlo",
+            "interpreter",
+            "passes",
+            "spmd",
+            "kernel",
+            "emit",
+            "client",
+        ],
+    ),
+    (
+        "filetest",
+        &[
+            "base",
+            "hlo",
+            "hlo-proto",
+            "stablehlo",
+            "interpreter",
+            "passes",
+            "spmd",
+            "kernel",
+            "emit",
+            "client",
+        ],
+    ),
+];
+
+/// Lines of a file, tests included, beyond which it has to be cut. 300 is what we aim at.
+const LONGEST: usize = 1000;
+
+/// Files that a program writes.
+const GENERATED: &[&str] = &["crates/pjrt/src/ffi.rs"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path)
+        .unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()))
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let found = std::fs::read_dir(folder)
+        .unwrap_or_else(|error| panic!("cannot list {}: {error}", folder.display()));
+    let mut found: Vec<PathBuf> = found.flatten().map(|entry| entry.path()).collect();
+    found.sort();
+    found
+}
+
+/// All Rust files below a folder.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut out = Vec::new();
+    for path in entries(folder) {
+        if path.is_dir() {
+            out.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            out.push(path);
+        }
+    }
+    out
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn crates() -> Vec<PathBuf> {
+    entries(&root().join("crates"))
+        .into_iter()
+        .filter(|path| path.join("Cargo.toml").exists())
+        .collect()
+}
+
+/// The workspace's crates that a manifest's section names.
+fn workspace_dependencies(manifest: &str, section: &str) -> Vec<String> {
+    let lines = manifest.lines().skip_while(|line| *line != section).skip(1);
+    lines
+        .take_while(|line| !line.starts_with('['))
+        .filter_map(|line| line.split(['.', ' ', '=']).next())
+        .filter_map(|dependency| match dependency {
+            "rxla" => Some("client".to_owned()),
+            other => other.strip_prefix("rxla-").map(str::to_owned),
+        })
+        .collect()
+}
+
+#[test]
+fn crates_know_only_what_they_may() {
+    let mut wrong = Vec::new();
+    for path in crates() {
+        let name = name(&path);
+        let Some((_, allowed)) = EDGES.iter().find(|(known, _)| *known == name) else {
+            wrong.push(format!("`{name}` is not in the table of crates"));
+            continue;
+        };
+        let manifest = read(&path.join("Cargo.toml"));
+        for dependency in workspace_dependencies(&manifest, "[dependencies]") {
+            if !allowed.contains(&dependency.as_str()) {
+                wrong.push(format!("`{name}` may not depend on `{dependency}`"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn dependencies_are_found_in_manifests() {
+    let manifest = "[package]\nname = \"x\"\n\n[dependencies]\nrxla-hlo.workspace = true\nhalf = \"2\"\n\
+                    rxla = { path = \"..\" }\n\n[dev-dependencies]\nrxla-cpu.workspace = true\n";
+    assert_eq!(workspace_dependencies(manifest, "[dependencies]"), ["hlo", "client"]);
+    assert_eq!(workspace_dependencies(manifest, "[dev-dependencies]"), ["cpu"]);
+}
+
+#[test]
+fn files_say_what_they_are_for_and_stay_short() {
+    let mut wrong = Vec::new();
+    for path in crates().iter().flat_map(|path| sources(&path.join("src"))) {
+        let relative = path.strip_prefix(root()).unwrap_or(&path).display().to_string();
+        if GENERATED.contains(&relative.as_str()) {
+            continue;
+        }
+        let text = read(&path);
+        if !text.starts_with("//!") && name(&path) != "tests.rs" {
+            wrong.push(format!("{relative} does not begin with `//!`"));
+        }
+        let lines = text.lines().count();
+        if lines > LONGEST {
+            wrong.push(format!("{relative} has {lines} lines, more than {LONGEST}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The types in the registry with the paths of their modules: `simplify::hlo_dce::HloDce`.
+fn registered() -> Vec<(PathBuf, String)> {
+    let registry = read(&root().join("crates/passes/src/registry.rs"));
+    let body = registry.split("pub const ALL").nth(1).and_then(|rest| rest.split("];").next());
+    let lines = body.expect("the registry has a list").lines();
+    lines
+        .filter_map(|line| line.trim().strip_prefix('&'))
+        .filter_map(|entry| entry.split([',', '(', '{']).next())
+        .filter_map(|entry| entry.trim().strip_suffix("::DEFAULT").or(Some(entry.trim())))
+        .filter_map(|entry| entry.rsplit_once("::"))
+        .map(|(module, pass)| (module.split("::").collect(), pass.to_owned()))
+        .collect()
+}
+
+#[test]
+fn passes_have_a_line_a_file_and_tests() {
+    let src = root().join("crates/passes/src");
+    let mut wrong = Vec::new();
+    let mut listed = BTreeSet::new();
+    for (module, pass) in registered() {
+        let file = src.join(module.with_extension("rs"));
+        let file = if file.exists() { file } else { src.join(module).join("mod.rs") };
+        if !file.exists() || !read(&file).contains(&format!("impl Pass for {pass} ")) {
+            wrong.push(format!("`{pass}` of the registry is not in {}", file.display()));
+        }
+        listed.insert((file, pass));
+    }
+    assert_eq!(listed.len(), rxla_passes::ALL.len(), "one line for each pass in the registry");
+    for file in sources(&src) {
+        let text = read(&file);
+        // Passes of tests stand after the first `cfg(test)`.
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for pass in code.split("impl Pass for ").skip(1) {
+            let pass = pass.split([' ', '{']).next().unwrap_or_default().to_owned();
+            if !listed.contains(&(file.clone(), pass.clone())) {
+                wrong.push(format!("`{pass}` of {} is not in the registry", file.display()));
+            }
+        }
+    }
+    let tests = root().join("tests/hlo/passes");
+    for pass in rxla_passes::ALL {
+        if rxla_filetest::files(&tests.join(pass.name())).is_empty() {
+            wrong.push(format!("`{}` has no tests in tests/hlo/passes", pass.name()));
+        }
+    }
+    for folder in entries(&tests) {
+        if rxla_passes::lookup(&name(&folder)).is_none() {
+            wrong.push(format!("{} belongs to no pass", folder.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_pipeline_has_tests() {
+    for pipeline in rxla_passes::PIPELINES {
+        let tests = root().join("tests/hlo/pipeline").join(pipeline.name);
+        assert!(!rxla_filetest::files(&tests).is_empty(), "no tests in {}", tests.display());
+    }
+}
+
+#[test]
+fn the_map_names_every_crate_and_only_what_is_there() {
+    let map = read(&root().join("ARCHITECTURE.md"));
+    let mut wrong = Vec::new();
+    for path in crates() {
+        let relative = format!("crates/{}", name(&path));
+        if !map.contains(&format!("`{relative}`")) {
+            wrong.push(format!("ARCHITECTURE.md does not say what `{relative}` is"));
+        }
+    }
+    // What stands in backquotes and begins with a folder of the repository has to exist.
+    for quoted in map.split('`').skip(1).step_by(2) {
+        let is_path = ["crates/", "tests/", "docs/", "tools/", "python/", "examples/"]
+            .iter()
+            .any(|folder| quoted.starts_with(folder));
+        if is_path && !quoted.contains(['*', '<', ' ']) && !root().join(quoted).exists() {
+            wrong.push(format!("ARCHITECTURE.md names `{quoted}`, which is not there"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
