@@ -3,8 +3,10 @@
 //! allows to be reassociated aside.
 
 pub mod unroll;
+pub mod vectorize;
 
 pub use unroll::unroll;
+pub use vectorize::vectorize;
 
 use crate::ir::Function;
 
@@ -17,7 +19,7 @@ pub struct Target {
 
 /// All schedules in their order. The function must have passed the verifier.
 pub fn pipeline(function: &mut Function, target: &Target) {
-    _ = target;
+    vectorize(function, target);
     unroll(function);
 }
 

@@ -1,0 +1,360 @@
+use super::vectorize;
+use crate::evaluate::{Memory, evaluate_alone};
+use crate::ir::FunctionId;
+use crate::schedule::{Target, check};
+
+fn check_128(before: &str, after: &str) {
+    check(|function| vectorize(function, &Target { vector_bits: 128 }), before, after);
+}
+
+/// Runs a kernel over 64 numbers and an empty buffer before and after, for each width and for some
+/// lengths.
+fn same(text: &str, is_in_lanes: bool) {
+    let plain = crate::text::parse(text).unwrap_or_else(|finding| panic!("{finding:?}"));
+    crate::verify(&plain).unwrap_or_else(|findings| panic!("{findings:?}"));
+    for vector_bits in [128, 256, 512] {
+        let mut module = plain.clone();
+        vectorize(&mut module.functions[0], &Target { vector_bits });
+        let text = module.to_string();
+        crate::verify(&module).unwrap_or_else(|findings| panic!("{findings:?}\n{text}"));
+        assert!(!text.contains("for vector"));
+        let lanes =
+            crate::types::Scalar::ALL.iter().any(|s| text.contains(&format!(": {}x", s.name())));
+        assert_eq!(lanes, is_in_lanes, "{text}");
+        for length in [0i64, 1, 3, 4, 15, 16, 17, 64] {
+            let run = |module| {
+                let mut memory = Memory::default();
+                // Small whole numbers: sums of them are exact in any order.
+                let numbers = (0..64).map(|i| ((i * 37 + 11) % 64) as f32);
+                let input = memory.add(numbers.flat_map(f32::to_le_bytes).collect());
+                let output = memory.add(vec![0; 1024]);
+                let arguments = [input, output, length as u64];
+                let result = evaluate_alone(module, FunctionId(0), &arguments, &mut memory);
+                result.unwrap_or_else(|error| panic!("{error}\n{text}"));
+                memory.region(output).to_vec()
+            };
+            assert_eq!(run(&plain), run(&module), "length {length}, {vector_bits} bits\n{text}");
+        }
+    }
+}
+
+#[test]
+fn elementwise() {
+    check_128(
+        "kernel @f(%0: ptr, %1: ptr, %2: i64, %3: f32) {
+           %zero: i64 = constant 0
+           for vector %i in %zero..%2 step 1 {
+             %x: f32 = load %0[%i]
+             %y: f32 = exp %x
+             %z: f32 = mul %y, %3
+             store %1[%i], %z
+           }
+         }",
+        "kernel @f(%0: ptr, %1: ptr, %2: i64, %3: f32) {
+  %4: i64 = constant 0
+  %5: i64 = sub %2, %4
+  %6: i64 = constant 1
+  %7: i64 = constant -4
+  %8: i64 = and %5, %7
+  %9: i64 = constant 0
+  %10: i64 = smax %8, %9
+  %11: i64 = add %4, %10
+  %12: f32x4 = splat %3
+  for %13 in %4..%11 step 4 {
+    %14: f32x4 = load %0[%13]
+    %15: f32x4 = exp %14
+    %16: f32x4 = mul %15, %12
+    store %1[%13], %16
+  }
+  for %17 in %11..%2 step 1 {
+    %18: f32 = load %0[%17]
+    %19: f32 = exp %18
+    %20: f32 = mul %19, %3
+    store %1[%17], %20
+  }
+}
+",
+    );
+}
+
+#[test]
+fn a_sum_of_constant_length() {
+    check_128(
+        "kernel @f(%0: ptr, %1: ptr) {
+           %low: i64 = constant 2
+           %high: i64 = constant 11
+           %start: f64 = constant 1.0
+           %sum: f64 = for vector %i in %low..%high step 2 carried (%p = %start) {
+             %x: f64 = load %0[%i]
+             %y: f64 = sqrt %x
+             %next: f64 = add %p, %y
+             yield %next
+           }
+           store %1[%low], %sum
+         }",
+        "kernel @f(%0: ptr, %1: ptr) {
+  %2: i64 = constant 2
+  %3: i64 = constant 11
+  %4: f64 = constant 1.0
+  %5: i64 = constant 10
+  %6: f64x2 = constant -0.0
+  %7: i64x2 = lane_index
+  %8: i64x2 = constant 2
+  %9: i64x2 = mul %7, %8
+  %10: f64x2 = for %11 in %2..%5 step 4 carried (%12 = %6) {
+    %13: i64x2 = splat %11
+    %14: i64x2 = add %13, %9
+    %15: f64x2 = load %0[%14]
+    %16: f64x2 = sqrt %15
+    %17: f64x2 = add %12, %16
+    yield %17
+  }
+  %18: f64 = reduce add %10
+  %19: f64 = add %4, %18
+  %20: f64 = for %21 in %5..%3 step 2 carried (%22 = %19) {
+    %23: f64 = load %0[%21]
+    %24: f64 = sqrt %23
+    %25: f64 = add %22, %24
+    yield %25
+  }
+  store %1[%2], %20
+}
+",
+    );
+}
+
+/// A kernel with a loop over the input whose body is this, and constants.
+fn over_input(body: &str) -> String {
+    format!(
+        "kernel @f(%in: ptr, %out: ptr, %n: i64) {{
+           %zero: i64 = constant 0
+           %one: i64 = constant 1
+           %two: i64 = constant 2
+           %four: i64 = constant 4
+           %last: i64 = constant 63
+           %zero32: i32 = constant 0
+           %half: f32 = constant 31.5
+           %least: f32 = constant -1.0
+           {body}
+         }}"
+    )
+}
+
+#[test]
+fn accesses_of_all_kinds() {
+    let kinds = [
+        // In order, reversed, every second, one for all.
+        ("%k: i64 = add %i, %zero", true),
+        ("%k: i64 = sub %last, %i", true),
+        ("%k: i64 = and %i, %last %z: i64 = mul %i, %zero", true),
+        ("%k: i64 = add %zero, %four", true),
+    ];
+    for (index, in_lanes) in kinds {
+        let body = format!(
+            "for vector %i in %zero..%n step 1 {{
+               {index}
+               %x: f32 = load %in[%k]
+               %a: f32 = mul %x, %half
+               %b: f32 = sqrt %a
+               %c: f32 = add %b, %a
+               %d: f32 = sub %c, %x
+               %e: f32 = add %d, %half
+               store %out[%i], %e
+             }}"
+        );
+        same(&over_input(&body), in_lanes);
+    }
+    // An address that moves.
+    same(
+        &over_input(
+            "for vector %i in %zero..%n step 1 {
+               %bytes: i64 = mul %i, %four
+               %from: ptr = offset %in, %bytes
+               %x: f32 = load %from[%zero]
+               %to: ptr = offset %out, %bytes
+               store %to[%zero], %x
+               store %to[%last], %x
+             }",
+        ),
+        true,
+    );
+}
+
+#[test]
+fn conditions_become_masks() {
+    same(
+        &over_input(
+            "for vector %i in %zero..%n step 1 {
+               %x: f32 = load %in[%i]
+               %big: i1 = compare fgt %x, %half
+               %y: f32 = if %big {
+                 %even: i64 = urem %i, %two
+                 %is: i1 = compare eq %even, %zero
+                 if %is { store %out[%i], %x }
+                 %j: i64 = sub %last, %i
+                 %z: f32 = load %in[%j]
+                 yield %z
+               } else {
+                 %s: f32 = mul %x, %x
+                 yield %s
+               }
+               %to: i64 = add %i, %last
+               store %out[%to], %y
+             }",
+        ),
+        true,
+    );
+    // What is read only under a condition is read under a mask: elsewhere it is outside.
+    same(
+        &over_input(
+            "for vector %i in %zero..%n step 1 {
+               %k: i64 = sub %i, %four
+               %in_bounds: i1 = compare sge %k, %zero
+               %y: f32 = if %in_bounds {
+                 %z: f32 = load %in[%k]
+                 yield %z
+               } else {
+                 yield %half
+               }
+               store %out[%i], %y
+             }",
+        ),
+        true,
+    );
+}
+
+#[test]
+fn loops_inside_run_on_vectors() {
+    same(
+        &over_input(
+            "for vector %i in %zero..%n step 1 {
+               %zerof: f32 = constant 0.0
+               %sum: f32 = for %j in %zero..%four step 1 carried (%s = %zerof) {
+                 %k0: i64 = mul %j, %four
+                 %k1: i64 = add %k0, %i
+                 %k: i64 = and %k1, %last
+                 %x: f32 = load %in[%j]
+                 %y: f32 = load %in[%i]
+                 %p: f32 = mul %x, %y
+                 %t: f32 = add %s, %p
+                 yield %t
+               }
+               store %out[%i], %sum
+             }",
+        ),
+        true,
+    );
+    // Both loops belong to one reduction.
+    same(
+        &over_input(
+            "%zerof: f32 = constant 0.0
+             %sum: f32 = for vector %i in %zero..%n step 1 carried (%s = %zerof) {
+               %inner: f32 = for %j in %zero..%four step 1 carried (%t = %s) {
+                 %x: f32 = load %in[%i]
+                 %u: f32 = add %t, %x
+                 yield %u
+               }
+               yield %inner
+             }
+             store %out[%zero], %sum",
+        ),
+        true,
+    );
+}
+
+#[test]
+fn reductions() {
+    for (op, start) in [
+        ("add", "%half"),
+        ("fmax", "%half"),
+        ("fmin", "%half"),
+        ("fmin", "%least"),
+        ("mul", "%least"),
+    ] {
+        let body = format!(
+            "%two_f: f32 = constant 2.0
+             %r: f32 = for vector %i in %zero..%n step 1 carried (%p = {start}) {{
+               %x: f32 = load %in[%i]
+               %big: i1 = compare fgt %x, %half
+               %y: f32 = select %big, %two_f, %half
+               %z: f32 = {op} %y, %p
+               yield %z
+             }}
+             store %out[%zero], %r"
+        );
+        same(&over_input(&body), true);
+    }
+    for op in ["add", "mul", "smin", "smax", "umin", "umax", "and", "or", "xor"] {
+        let body = format!(
+            "%start: i32 = constant 77
+             %r: i32 = for vector %i in %zero..%n step 1 carried (%p = %start) {{
+               %x: i32 = load %in[%i]
+               %z: i32 = {op} %p, %x
+               yield %z
+             }}
+             store %out[%zero], %r"
+        );
+        same(&over_input(&body), true);
+    }
+}
+
+#[test]
+fn the_maximum_and_its_place() {
+    same(
+        &over_input(
+            "%max: f32, %at: i32, %count: i64 = for vector %i in %zero..%n step 1 carried (%p = %least, %pi = %zero32, %c = %zero) {
+               %x: f32 = load %in[%i]
+               %j: i32 = convert truncate %i
+               %nan: i1 = compare fne %x, %x
+               %gt: i1 = compare fgt %x, %p
+               %eq: i1 = compare feq %x, %p
+               %lt: i1 = compare slt %j, %pi
+               %tie: i1 = and %eq, %lt
+               %take: i1 = or %gt, %nan
+               %take_j: i1 = or %take, %tie
+               %y: f32 = select %take, %x, %p
+               %yi: i32 = select %take_j, %j, %pi
+               %next: i64 = add %c, %one
+               yield %y, %yi, %next
+             }
+             store %out[%zero], %max
+             store %out[%one], %at
+             store %out[%one], %count",
+        ),
+        true,
+    );
+}
+
+#[test]
+fn what_depends_on_its_order_keeps_it() {
+    for body in [
+        // A running sum is used on the way.
+        "%r: f32 = for vector %i in %zero..%n step 1 carried (%p = %half) {
+           %x: f32 = load %in[%i]
+           %y: f32 = add %p, %x
+           store %out[%i], %y
+           yield %y
+         }",
+        // Two operations.
+        "%r: f32 = for vector %i in %zero..%n step 1 carried (%p = %half) {
+           %x: f32 = load %in[%i]
+           %y: f32 = add %p, %x
+           %z: f32 = mul %y, %x
+           yield %z
+         }
+         store %out[%zero], %r",
+        // The last one wins.
+        "for vector %i in %zero..%n step 1 {
+           %x: f32 = load %in[%i]
+           store %out[%zero], %x
+         }",
+        // The number of rounds differs.
+        "for vector %i in %zero..%n step 1 {
+           for %j in %zero..%i step 1 { store %out[%i], %half }
+         }",
+        // A call.
+        "for vector %i in %zero..%zero step 1 { call_runtime @f(%i) }",
+    ] {
+        same(&over_input(body), false);
+    }
+}

@@ -1,0 +1,163 @@
+//! How many lanes a loop is run in, and how many times its body is repeated.
+
+use super::class::{Class, Classes, address};
+use crate::ir::{BinaryOp, Block, Carried, Function, Op, Statement, UnaryOp, Value};
+use crate::types::Scalar;
+
+/// The width in bytes of the widest data in a loop: what is stored, carried or decided on, and
+/// what that is made of, indices aside.
+pub(super) fn data_width(
+    function: &Function,
+    classes: &Classes<'_>,
+    carried: &[Carried],
+    body: &Block,
+) -> usize {
+    let mut data = vec![false; function.types.len()];
+    for (carried, &next) in carried.iter().zip(&body.yields) {
+        data[next.0 as usize] = true;
+        data[carried.param.0 as usize] = true;
+    }
+    // Backwards, again as long as loops carry the mark round.
+    let mut width = 1;
+    loop {
+        let before = data.clone();
+        mark(function, classes, body, &mut data, &mut width);
+        if data == before {
+            return width;
+        }
+    }
+}
+
+fn mark(
+    function: &Function,
+    classes: &Classes<'_>,
+    block: &Block,
+    data: &mut Vec<bool>,
+    width: &mut usize,
+) {
+    let both = |data: &mut Vec<bool>, a: Value, b: Value| {
+        let either = data[a.0 as usize] || data[b.0 as usize];
+        data[a.0 as usize] = either;
+        data[b.0 as usize] = either;
+    };
+    for statement in block.statements.iter().rev() {
+        match statement {
+            Statement::Let { result, op } => {
+                if !data[result.0 as usize] {
+                    continue;
+                }
+                let scalar = function.ty(*result).scalar;
+                *width = (*width).max(computed_width(scalar, op));
+                // What is the same in all lanes, or a step apart, is made from a scalar.
+                if classes.get(*result) != Class::Varying {
+                    continue;
+                }
+                let skip = match op {
+                    Op::Load { base, index, .. } => [Some(*base), Some(*index)],
+                    _ => [None, None],
+                };
+                op.for_each_operand(|operand| {
+                    if !skip.contains(&Some(operand)) {
+                        data[operand.0 as usize] = true;
+                    }
+                });
+            }
+            Statement::Store { value, mask, .. } => {
+                *width = (*width).max(computed_width(function.ty(*value).scalar, &Op::LaneIndex));
+                data[value.0 as usize] = true;
+                mask.iter().for_each(|mask| data[mask.0 as usize] = true);
+            }
+            Statement::For { carried, body, .. } | Statement::While { carried, body, .. } => {
+                for (carried, &next) in carried.iter().zip(&body.yields) {
+                    both(data, carried.result, carried.param);
+                    both(data, carried.param, next);
+                    both(data, carried.param, carried.init);
+                }
+                statement.blocks().for_each(|block| mark(function, classes, block, data, width));
+            }
+            Statement::If { condition, results, then, otherwise } => {
+                data[condition.0 as usize] = true;
+                for (position, result) in results.iter().enumerate() {
+                    both(data, *result, then.yields[position]);
+                    both(data, *result, otherwise.yields[position]);
+                }
+                statement.blocks().for_each(|block| mark(function, classes, block, data, width));
+            }
+            Statement::Call { .. }
+            | Statement::ParallelCall { .. }
+            | Statement::CallRuntime { .. }
+            | Statement::ReturnIfNonzero { .. } => {}
+        }
+    }
+}
+
+/// Bytes that a lane takes while it is computed: small floats are computed with as f32.
+fn computed_width(scalar: Scalar, op: &Op) -> usize {
+    let arithmetic = matches!(op, Op::Unary(..) | Op::Binary(..) | Op::Fma(..));
+    match scalar {
+        Scalar::F16 | Scalar::BF16 if arithmetic => 4,
+        other => other.byte_width(),
+    }
+}
+
+/// What a body does, as far as it matters for its shape as a loop.
+#[derive(Default, Debug)]
+pub(super) struct Weight {
+    /// Operations on data.
+    pub(super) operations: usize,
+    pub(super) maths: bool,
+    pub(super) inner_loops: bool,
+    /// Accesses that gather or scatter, and how many of them are narrower than four bytes.
+    pub(super) gathers: usize,
+    pub(super) scatters: usize,
+    pub(super) narrow: usize,
+}
+
+pub(super) fn weight(function: &Function, classes: &Classes<'_>, body: &Block) -> Weight {
+    let mut weight = Weight::default();
+    body.walk(&mut |statement| match statement {
+        Statement::Let { result, op } => {
+            if classes.get(*result) != Class::Varying {
+                return;
+            }
+            let ty = function.ty(*result);
+            match op {
+                Op::Load { base, index, .. } => {
+                    let class = address(classes.get(*base), classes.get(*index), ty);
+                    if !is_contiguous(class) {
+                        weight.gathers += 1;
+                        weight.narrow += usize::from(ty.scalar.byte_width() < 4);
+                    }
+                }
+                Op::Unary(op, _) => {
+                    weight.operations += 1;
+                    weight.maths |= op.is_maths() && *op != UnaryOp::Rsqrt;
+                }
+                Op::Binary(op, ..) => {
+                    weight.operations += 1;
+                    weight.maths |= op.is_maths() || *op == BinaryOp::FRem;
+                }
+                _ => weight.operations += 1,
+            }
+        }
+        Statement::Store { base, index, value, .. } => {
+            let ty = function.ty(*value);
+            let class = address(classes.get(*base), classes.get(*index), ty);
+            if !is_contiguous(class) {
+                weight.scatters += 1;
+                weight.narrow += usize::from(ty.scalar.byte_width() < 4);
+            }
+        }
+        Statement::For { .. } | Statement::While { .. } => weight.inner_loops = true,
+        Statement::If { .. }
+        | Statement::Call { .. }
+        | Statement::ParallelCall { .. }
+        | Statement::CallRuntime { .. }
+        | Statement::ReturnIfNonzero { .. } => {}
+    });
+    weight
+}
+
+fn is_contiguous(class: Option<Class>) -> bool {
+    matches!(class, Some(Class::Affine(1 | -1) | Class::Uniform))
+}
