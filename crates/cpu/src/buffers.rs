@@ -1,0 +1,522 @@
+//! Where values live: registers, arguments, results, or places in one block of temporary memory.
+//!
+//! Each value starts with memory of its own. Then values are merged into one piece of memory where
+//! that saves a copy or a buffer and where their lives do not collide: results with the outputs
+//! they become, what a loop's body makes with what the loop carries, an operand that dies with a
+//! result that may overwrite it. What could not be merged is copied, and only that; the copies are
+//! part of the result. Pieces of memory then share one block, first the large ones, each at the
+//! offset that fits best.
+//!
+//! Arrays of one element live in registers and have no memory. Parameters are only read, unless
+//! the caller gave their memory for an output.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use rxla_hlo::{ArrayShape, ElementType};
+
+use crate::liveness::{FOREVER, Range, ranges};
+use crate::place::place;
+use crate::plan::{Block, Compute, Leaf, Origin, Plan, Step, ValueId};
+
+/// Where a value lives.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Place {
+    Register,
+    /// A leaf of the arguments.
+    Argument(usize),
+    Constant(ValueId),
+    /// A leaf of the results.
+    Result(usize),
+    /// An offset in temporary memory.
+    Temp(u64),
+}
+
+/// What an output is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Output {
+    Token,
+    /// The program writes it.
+    Computed,
+    /// It is an argument as it came.
+    Argument(usize),
+}
+
+/// Bytes to be moved.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Move {
+    pub from: Place,
+    pub to: Place,
+    pub bytes: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Buffers {
+    places: FxHashMap<ValueId, Place>,
+    /// By position: the head or end of a loop, the end of a block.
+    moves: FxHashMap<u32, Vec<Move>>,
+    pub outputs: Vec<Output>,
+    /// Arguments whose memory becomes an output's: (argument, output). The caller must see to it
+    /// that the output's memory holds the argument when the program starts.
+    pub aliases: Vec<(usize, usize)>,
+    /// Size of the temporary memory.
+    pub temp_bytes: u64,
+}
+
+/// Whether a result (by number) of a step may lie where an operand (by number) lies.
+pub type InPlace<'a> = &'a dyn Fn(&Compute, usize, usize) -> bool;
+
+/// Places start at multiples of this, so that vectors never cross a cache line needlessly.
+pub const ALIGN: u64 = 64;
+
+impl Buffers {
+    /// `donated` lists arguments that may become outputs: (argument, output).
+    pub fn new(plan: &Plan, in_place: InPlace<'_>, donated: &[(usize, usize)]) -> Buffers {
+        let mut assignment = Assignment::new(plan);
+        assignment.enter(plan, in_place);
+        assignment.merge_outputs(donated);
+        assignment.merge_flow();
+        assignment.merge_in_place();
+        assignment.finish()
+    }
+
+    pub fn place(&self, value: ValueId) -> Place {
+        self.places[&value]
+    }
+
+    /// What is moved at a position, in order.
+    pub fn moves(&self, position: u32) -> &[Move] {
+        self.moves.get(&position).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Whether an array lives in registers.
+pub fn in_register(shape: &ArrayShape) -> bool {
+    shape.element_count() == Some(1) && has_register(shape.element_type)
+}
+
+/// Whether elements of a type have registers: those that kernel IR has scalars for.
+pub fn has_register(element_type: ElementType) -> bool {
+    use ElementType::*;
+    match element_type {
+        Pred | S8 | S16 | S32 | S64 | U8 | U16 | U32 | U64 | F16 | Bf16 | F32 | F64 | C64
+        | C128 => true,
+        S1 | S2 | S4 | U1 | U2 | U4 | F8e5m2 | F8e4m3 | F8e4m3fn | F8e4m3b11fnuz | F8e3m4
+        | F8e5m2fnuz | F8e4m3fnuz | F8e8m0fnu | F6e3m2fn | F6e2m3fn | F4e2m1fn => false,
+    }
+}
+
+/// A stretch of time in which one value needs its memory.
+#[derive(Clone, Copy)]
+struct Piece {
+    range: Range,
+    class: u32,
+}
+
+/// Values that share memory.
+struct Class {
+    pieces: Vec<u32>,
+    bytes: u64,
+    fixed: Option<Place>,
+}
+
+/// A place where a value is wanted in another's memory at a certain time.
+struct Want {
+    position: u32,
+    value: ValueId,
+    /// The piece that stands for the memory it is wanted in.
+    target: u32,
+    kind: WantKind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WantKind {
+    Init,
+    Next,
+    Branch,
+    Output(usize),
+}
+
+struct Assignment<'a> {
+    plan: &'a Plan,
+    ranges: FxHashMap<ValueId, Range>,
+    pieces: Vec<Piece>,
+    classes: Vec<Class>,
+    /// The piece of each value that lives in memory which may be merged.
+    piece_of: FxHashMap<ValueId, u32>,
+    /// Pairs of pieces, the first of which ends where the second begins, that may share memory
+    /// although they meet.
+    may_meet: FxHashSet<(u32, u32)>,
+    wants: Vec<Want>,
+    in_place: Vec<(u32, u32)>,
+    outputs: Vec<Output>,
+    output_pieces: FxHashMap<usize, u32>,
+    aliases: Vec<(usize, usize)>,
+}
+
+impl<'a> Assignment<'a> {
+    fn new(plan: &'a Plan) -> Assignment<'a> {
+        Assignment {
+            plan,
+            ranges: ranges(plan),
+            pieces: Vec::new(),
+            classes: Vec::new(),
+            piece_of: FxHashMap::default(),
+            may_meet: FxHashSet::default(),
+            wants: Vec::new(),
+            in_place: Vec::new(),
+            outputs: Vec::new(),
+            output_pieces: FxHashMap::default(),
+            aliases: Vec::new(),
+        }
+    }
+
+    fn bytes(&self, value: ValueId) -> u64 {
+        self.plan.values[value].shape.byte_size().unwrap_or(0) as u64
+    }
+
+    fn new_piece(&mut self, range: Range, bytes: u64) -> u32 {
+        let piece = self.pieces.len() as u32;
+        let class = self.classes.len() as u32;
+        self.pieces.push(Piece { range, class });
+        self.classes.push(Class { pieces: vec![piece], bytes, fixed: None });
+        piece
+    }
+
+    /// The piece of a value, if it lives in memory that the program manages.
+    fn piece(&mut self, value: ValueId) -> Option<u32> {
+        let known = &self.plan.values[value];
+        if !matches!(known.origin, Origin::Step) || in_register(&known.shape) {
+            return None;
+        }
+        if let Some(&piece) = self.piece_of.get(&value) {
+            return Some(piece);
+        }
+        let range = self.ranges[&value];
+        let piece = self.new_piece(range, self.bytes(value));
+        self.piece_of.insert(value, piece);
+        Some(piece)
+    }
+
+    /// Makes pieces of everything and notes what is wanted where.
+    fn enter(&mut self, plan: &Plan, in_place: InPlace<'_>) {
+        self.enter_block(&plan.entry, in_place);
+        let end = plan.entry.end;
+        for (number, leaf) in plan.entry.results.iter().enumerate() {
+            let Leaf::Array(value) = *leaf else {
+                self.outputs.push(Output::Token);
+                continue;
+            };
+            if let Origin::Parameter(parameter) = plan.values[value].origin {
+                self.outputs.push(Output::Argument(parameter));
+                continue;
+            }
+            self.outputs.push(Output::Computed);
+            if in_register(&plan.values[value].shape) {
+                continue;
+            }
+            let range = Range { start: 2 * end, end: FOREVER };
+            let target = self.new_piece(range, self.bytes(value));
+            let class = self.pieces[target as usize].class;
+            self.classes[class as usize].fixed = Some(Place::Result(number));
+            self.output_pieces.insert(number, target);
+            self.want(end, value, target, WantKind::Output(number));
+        }
+    }
+
+    fn want(&mut self, position: u32, value: ValueId, target: u32, kind: WantKind) {
+        if let Some(piece) = self.piece(value) {
+            self.may_meet.insert((piece, target));
+        }
+        self.wants.push(Want { position, value, target, kind });
+    }
+
+    fn enter_block(&mut self, block: &Block, in_place: InPlace<'_>) {
+        for step in &block.steps {
+            match step {
+                Step::Compute(compute) => self.enter_compute(compute, in_place),
+                Step::While(step) => {
+                    for carry in &step.carries {
+                        let Some(param) = self.piece(carry.param) else { continue };
+                        let range = Range { start: 2 * step.end, end: 2 * step.end + 1 };
+                        let back = self.new_piece(range, self.bytes(carry.param));
+                        self.unite(param, back);
+                        if let Some(result) = self.piece(carry.result) {
+                            self.unite(param, result);
+                        }
+                        self.want(step.head, carry.init, param, WantKind::Init);
+                        self.want(step.end, carry.next, back, WantKind::Next);
+                    }
+                    self.enter_block(&step.condition, in_place);
+                    self.enter_block(&step.body, in_place);
+                }
+                Step::Conditional(step) => {
+                    for branch in &step.branches {
+                        self.enter_block(branch, in_place);
+                        for (leaf, &result) in branch.results.iter().zip(&step.results) {
+                            let Leaf::Array(value) = *leaf else { continue };
+                            let Some(result) = self.piece(result) else { continue };
+                            let range = Range { start: 2 * branch.end, end: 2 * branch.end + 1 };
+                            let target = self.new_piece(range, self.bytes(value));
+                            self.unite(result, target);
+                            self.want(branch.end, value, target, WantKind::Branch);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn enter_compute(&mut self, compute: &Compute, in_place: InPlace<'_>) {
+        for (number, leaf) in compute.results.iter().enumerate() {
+            let Leaf::Array(result) = *leaf else { continue };
+            let Some(result_piece) = self.piece(result) else { continue };
+            for (index, &operand) in compute.operands.iter().enumerate() {
+                let Leaf::Array(value) = operand else { continue };
+                if self.bytes(value) != self.bytes(result) || compute.operands[..index].contains(&operand)
+                {
+                    continue;
+                }
+                let parameter = matches!(self.plan.values[value].origin, Origin::Parameter(_));
+                // An operand may occur several times; each occurrence must allow it.
+                let mut same = (index..compute.operands.len())
+                    .filter(|&other| compute.operands[other] == operand);
+                if (parameter || self.piece(value).is_some())
+                    && same.all(|other| in_place(compute, other, number))
+                {
+                    let piece = self.piece_or_parameter(value);
+                    self.may_meet.insert((piece, result_piece));
+                    self.in_place.push((piece, result_piece));
+                }
+            }
+        }
+    }
+
+    /// As [`Assignment::piece`], for parameters too, which then may come to be an output's memory.
+    fn piece_or_parameter(&mut self, value: ValueId) -> u32 {
+        if let Some(&piece) = self.piece_of.get(&value) {
+            return piece;
+        }
+        let (range, bytes) = (self.ranges[&value], self.bytes(value));
+        let piece = self.new_piece(range, bytes);
+        if let Origin::Parameter(number) = self.plan.values[value].origin {
+            let class = self.pieces[piece as usize].class;
+            self.classes[class as usize].fixed = Some(Place::Argument(number));
+        }
+        self.piece_of.insert(value, piece);
+        piece
+    }
+
+    fn unite(&mut self, a: u32, b: u32) {
+        let (mut into, mut from) =
+            (self.pieces[a as usize].class, self.pieces[b as usize].class);
+        if into == from {
+            return;
+        }
+        if self.classes[into as usize].pieces.len() < self.classes[from as usize].pieces.len() {
+            std::mem::swap(&mut into, &mut from);
+        }
+        let moved = std::mem::take(&mut self.classes[from as usize].pieces);
+        for &piece in &moved {
+            self.pieces[piece as usize].class = into;
+        }
+        let fixed = self.classes[from as usize].fixed;
+        let target = &mut self.classes[into as usize];
+        target.pieces.extend(moved);
+        target.fixed = target.fixed.or(fixed);
+    }
+
+    /// Whether two classes can be one, and if so makes them one.
+    fn try_unite(&mut self, a: u32, b: u32) -> bool {
+        let (first, second) = (self.pieces[a as usize].class, self.pieces[b as usize].class);
+        if first == second {
+            return true;
+        }
+        let (one, other) = (&self.classes[first as usize], &self.classes[second as usize]);
+        if one.bytes != other.bytes || (one.fixed.is_some() && other.fixed.is_some()) {
+            return false;
+        }
+        let collide = one
+            .pieces
+            .iter()
+            .any(|&x| other.pieces.iter().any(|&y| self.collide(x, y)));
+        if !collide {
+            self.unite(a, b);
+        }
+        !collide
+    }
+
+    fn collide(&self, x: u32, y: u32) -> bool {
+        let (a, b) = (self.pieces[x as usize].range, self.pieces[y as usize].range);
+        if a.end < b.start || b.end < a.start {
+            return false;
+        }
+        let meets = |(first, first_range): (u32, Range), (second, second_range): (u32, Range)| {
+            self.may_meet.contains(&(first, second)) && first_range.end == second_range.start + 1
+        };
+        !meets((x, a), (y, b)) && !meets((y, b), (x, a))
+    }
+
+    fn merge_outputs(&mut self, donated: &[(usize, usize)]) {
+        for &(parameter, output) in donated {
+            let Some(&Leaf::Array(value)) = self.plan.parameters.get(parameter) else { continue };
+            let Some(&target) = self.output_pieces.get(&output) else { continue };
+            if in_register(&self.plan.values[value].shape) {
+                continue;
+            }
+            let piece = self.piece_or_parameter(value);
+            let class = self.pieces[piece as usize].class;
+            let before = self.classes[class as usize].fixed.take();
+            if self.try_unite(piece, target) {
+                self.aliases.push((parameter, output));
+            } else {
+                self.classes[class as usize].fixed = before;
+            }
+        }
+        // All other parameters are the caller's: nothing is merged with them.
+        for class in &mut self.classes {
+            if let Some(Place::Argument(_)) = class.fixed {
+                for &piece in &class.pieces {
+                    self.pieces[piece as usize].range = Range { start: 0, end: FOREVER };
+                }
+            }
+        }
+        self.merge_wants(|kind| matches!(kind, WantKind::Output(_)));
+    }
+
+    fn merge_flow(&mut self) {
+        self.merge_wants(|kind| matches!(kind, WantKind::Next | WantKind::Branch));
+        self.merge_wants(|kind| kind == WantKind::Init);
+    }
+
+    fn merge_wants(&mut self, which: impl Fn(WantKind) -> bool) {
+        let wants = std::mem::take(&mut self.wants);
+        for want in wants.iter().filter(|want| which(want.kind)) {
+            if let Some(&piece) = self.piece_of.get(&want.value) {
+                self.try_unite(piece, want.target);
+            }
+        }
+        self.wants = wants;
+    }
+
+    fn merge_in_place(&mut self) {
+        for (operand, result) in std::mem::take(&mut self.in_place) {
+            self.try_unite(operand, result);
+        }
+    }
+
+    fn finish(mut self) -> Buffers {
+        // Copies first, since a ring of them needs memory to turn in.
+        let mut by_position: FxHashMap<u32, Vec<(ValueId, u32)>> = FxHashMap::default();
+        for want in &self.wants {
+            let source = self.piece_of.get(&want.value).map(|&piece| self.class(piece));
+            if source != Some(self.class(want.target)) {
+                by_position.entry(want.position).or_default().push((want.value, want.target));
+            }
+        }
+        let mut positions: Vec<u32> = by_position.keys().copied().collect();
+        positions.sort_unstable();
+        let mut ordered: Vec<(u32, Vec<(Source, u32)>)> = Vec::new();
+        for position in positions {
+            ordered.push((position, self.ordered(position, &by_position[&position])));
+        }
+        let (class_places, temp_bytes) = self.place_classes();
+        let piece_place =
+            |piece: u32| class_places[self.pieces[piece as usize].class as usize];
+        let mut places = FxHashMap::default();
+        for (value, known) in self.plan.values.iter() {
+            let place = match (self.piece_of.get(&value), &known.origin) {
+                _ if in_register(&known.shape) => Place::Register,
+                (Some(&piece), _) => piece_place(piece),
+                (None, Origin::Constant(_)) => Place::Constant(value),
+                (None, Origin::Parameter(number)) => Place::Argument(*number),
+                // Never mentioned again: a carry that turned out to be invariant.
+                (None, Origin::Step) => continue,
+            };
+            places.insert(value, place);
+        }
+        let mut moves: FxHashMap<u32, Vec<Move>> = FxHashMap::default();
+        for (position, list) in ordered {
+            let list = list.into_iter().map(|(source, target)| {
+                let from = match source {
+                    Source::Value(value) => places[&value],
+                    Source::Piece(piece) => piece_place(piece),
+                };
+                let class = &self.classes[self.class(target) as usize];
+                Move { from, to: piece_place(target), bytes: class.bytes }
+            });
+            let list = list.filter(|step| step.bytes > 0).collect();
+            moves.insert(position, list);
+        }
+        Buffers { places, moves, outputs: self.outputs, aliases: self.aliases, temp_bytes }
+    }
+
+    fn class(&self, piece: u32) -> u32 {
+        self.pieces[piece as usize].class
+    }
+
+    /// Puts copies that happen at one time in an order in which none overwrites what another still
+    /// reads; a ring is opened by a detour.
+    fn ordered(&mut self, position: u32, copies: &[(ValueId, u32)]) -> Vec<(Source, u32)> {
+        let mut pending: Vec<(Source, u32)> =
+            copies.iter().map(|&(value, target)| (Source::Value(value), target)).collect();
+        let mut out = Vec::new();
+        while !pending.is_empty() {
+            let free = (0..pending.len()).find(|&index| {
+                let target = self.class(pending[index].1);
+                let read = |(other, (source, _)): (usize, &(Source, u32))| {
+                    other != index && self.source_class(*source) == Some(target)
+                };
+                !pending.iter().enumerate().any(read)
+            });
+            match free {
+                Some(index) => out.push(pending.remove(index)),
+                None => {
+                    let (source, target) = pending[0];
+                    let bytes = self.classes[self.class(target) as usize].bytes;
+                    let range = Range { start: 2 * position, end: 2 * position + 1 };
+                    let detour = self.new_piece(range, bytes);
+                    out.push((source, detour));
+                    pending[0].0 = Source::Piece(detour);
+                }
+            }
+        }
+        out
+    }
+
+    fn source_class(&self, source: Source) -> Option<u32> {
+        match source {
+            Source::Value(value) => self.piece_of.get(&value).map(|&piece| self.class(piece)),
+            Source::Piece(piece) => Some(self.class(piece)),
+        }
+    }
+
+    /// The place of each class and the size of the temporary memory.
+    fn place_classes(&self) -> (Vec<Place>, u64) {
+        let mut places = vec![Place::Temp(0); self.classes.len()];
+        let mut wanted = Vec::new();
+        for (number, class) in self.classes.iter().enumerate() {
+            match class.fixed {
+                Some(fixed) => places[number] = fixed,
+                None if class.pieces.is_empty() || class.bytes == 0 => {}
+                None => {
+                    let mut ranges: Vec<Range> =
+                        class.pieces.iter().map(|&p| self.pieces[p as usize].range).collect();
+                    ranges.sort_unstable_by_key(|range| range.start);
+                    wanted.push((number, class.bytes.next_multiple_of(ALIGN), ranges));
+                }
+            }
+        }
+        let requests: Vec<(u64, &[Range])> =
+            wanted.iter().map(|(_, bytes, ranges)| (*bytes, ranges.as_slice())).collect();
+        let (offsets, total) = place(&requests);
+        for ((number, _, _), offset) in wanted.iter().zip(offsets) {
+            places[*number] = Place::Temp(offset);
+        }
+        (places, total)
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Source {
+    Value(ValueId),
+    Piece(u32),
+}
