@@ -70,9 +70,9 @@ pub const ALIGN: u64 = 64;
 impl Buffers {
     /// `donated` lists arguments that may become outputs: (argument, output).
     pub fn new(plan: &Plan, in_place: InPlace<'_>, donated: &[(usize, usize)]) -> Buffers {
-        let mut assignment = Assignment::new(plan);
+        let mut assignment = Assignment::new(plan, donated);
         assignment.enter(plan, in_place);
-        assignment.merge_outputs(donated);
+        assignment.merge_outputs();
         assignment.merge_flow();
         assignment.merge_in_place();
         assignment.finish()
@@ -137,6 +137,7 @@ enum WantKind {
 
 struct Assignment<'a> {
     plan: &'a Plan,
+    donated: &'a [(usize, usize)],
     ranges: FxHashMap<ValueId, Range>,
     pieces: Vec<Piece>,
     classes: Vec<Class>,
@@ -153,9 +154,10 @@ struct Assignment<'a> {
 }
 
 impl<'a> Assignment<'a> {
-    fn new(plan: &'a Plan) -> Assignment<'a> {
+    fn new(plan: &'a Plan, donated: &'a [(usize, usize)]) -> Assignment<'a> {
         Assignment {
             plan,
+            donated,
             ranges: ranges(plan),
             pieces: Vec::new(),
             classes: Vec::new(),
@@ -181,11 +183,20 @@ impl<'a> Assignment<'a> {
         piece
     }
 
-    /// The piece of a value, if it lives in memory that the program manages.
+    /// The piece of a value, if it lives in memory that may be written.
     fn piece(&mut self, value: ValueId) -> Option<u32> {
         let known = &self.plan.values[value];
-        if !matches!(known.origin, Origin::Step) || in_register(&known.shape) {
+        if in_register(&known.shape) {
             return None;
+        }
+        match known.origin {
+            Origin::Constant(_) => return None,
+            Origin::Parameter(number)
+                if !self.donated.iter().any(|&(parameter, _)| parameter == number) =>
+            {
+                return None;
+            }
+            Origin::Parameter(_) | Origin::Step => {}
         }
         if let Some(&piece) = self.piece_of.get(&value) {
             return Some(piece);
@@ -275,34 +286,17 @@ impl<'a> Assignment<'a> {
                 {
                     continue;
                 }
-                let parameter = matches!(self.plan.values[value].origin, Origin::Parameter(_));
                 // An operand may occur several times; each occurrence must allow it.
                 let mut same = (index..compute.operands.len())
                     .filter(|&other| compute.operands[other] == operand);
-                if (parameter || self.piece(value).is_some())
+                if let Some(piece) = self.piece(value)
                     && same.all(|other| in_place(compute, other, number))
                 {
-                    let piece = self.piece_or_parameter(value);
                     self.may_meet.insert((piece, result_piece));
                     self.in_place.push((piece, result_piece));
                 }
             }
         }
-    }
-
-    /// As [`Assignment::piece`], for parameters too, which then may come to be an output's memory.
-    fn piece_or_parameter(&mut self, value: ValueId) -> u32 {
-        if let Some(&piece) = self.piece_of.get(&value) {
-            return piece;
-        }
-        let (range, bytes) = (self.ranges[&value], self.bytes(value));
-        let piece = self.new_piece(range, bytes);
-        if let Origin::Parameter(number) = self.plan.values[value].origin {
-            let class = self.pieces[piece as usize].class;
-            self.classes[class as usize].fixed = Some(Place::Argument(number));
-        }
-        self.piece_of.insert(value, piece);
-        piece
     }
 
     fn unite(&mut self, a: u32, b: u32) {
@@ -355,29 +349,19 @@ impl<'a> Assignment<'a> {
         !meets((x, a), (y, b)) && !meets((y, b), (x, a))
     }
 
-    fn merge_outputs(&mut self, donated: &[(usize, usize)]) {
-        for &(parameter, output) in donated {
+    /// Gives donated arguments to their outputs; those that cannot be used stay arguments.
+    fn merge_outputs(&mut self) {
+        for &(parameter, output) in self.donated {
             let Some(&Leaf::Array(value)) = self.plan.parameters.get(parameter) else { continue };
-            let Some(&target) = self.output_pieces.get(&output) else { continue };
-            if in_register(&self.plan.values[value].shape) {
+            let Some(piece) = self.piece(value) else { continue };
+            let target = self.output_pieces.get(&output).copied();
+            if target.is_some_and(|target| self.try_unite(piece, target)) {
+                self.aliases.push((parameter, output));
                 continue;
             }
-            let piece = self.piece_or_parameter(value);
-            let class = self.pieces[piece as usize].class;
-            let before = self.classes[class as usize].fixed.take();
-            if self.try_unite(piece, target) {
-                self.aliases.push((parameter, output));
-            } else {
-                self.classes[class as usize].fixed = before;
-            }
-        }
-        // All other parameters are the caller's: nothing is merged with them.
-        for class in &mut self.classes {
-            if let Some(Place::Argument(_)) = class.fixed {
-                for &piece in &class.pieces {
-                    self.pieces[piece as usize].range = Range { start: 0, end: FOREVER };
-                }
-            }
+            self.pieces[piece as usize].range = Range { start: 0, end: FOREVER };
+            let class = self.class(piece);
+            self.classes[class as usize].fixed = Some(Place::Argument(parameter));
         }
         self.merge_wants(|kind| matches!(kind, WantKind::Output(_)));
     }

@@ -441,7 +441,7 @@ fn keeps_bytes(module: &Module, id: InstructionId) -> bool {
 }
 
 /// Visits every mention of a value in a block.
-fn each_value(block: &mut Block, f: &mut dyn FnMut(&mut ValueId)) {
+pub fn each_value(block: &mut Block, f: &mut dyn FnMut(&mut ValueId)) {
     let leaves = |leaves: &mut [Leaf], f: &mut dyn FnMut(&mut ValueId)| {
         for leaf in leaves {
             if let Leaf::Array(value) = leaf {

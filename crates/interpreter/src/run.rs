@@ -32,6 +32,15 @@ impl Interpreter {
         run_on(&self.module, &self.plans, arguments, options)
     }
 
+    /// Gives `run` a way to evaluate single instructions, all within one run on one device: what
+    /// `rng` draws goes on from instruction to instruction.
+    pub fn session<R>(&self, options: &Options, run: impl FnOnce(&Session<'_>) -> R) -> R {
+        let collectives = Collectives::new(1, 1, options.collective_timeout);
+        let device = DeviceId::default();
+        let cx = Context::new(&self.module, &self.plans, options, device, &collectives);
+        run(&Session { cx })
+    }
+
     /// Runs on all devices of the module at once; see [`evaluate_spmd`].
     pub fn run_spmd(
         &self,
@@ -39,6 +48,18 @@ impl Interpreter {
         options: &Options,
     ) -> Result<Vec<Literal>> {
         run_on_all(&self.module, &self.plans, arguments, options)
+    }
+}
+
+/// One run of which somebody else decides what is evaluated when.
+pub struct Session<'a> {
+    cx: Context<'a>,
+}
+
+impl Session<'_> {
+    /// Evaluates one instruction on the values of its operands, which have no layouts.
+    pub fn evaluate(&self, instruction: InstructionId, operands: Vec<Literal>) -> Result<Literal> {
+        self.cx.evaluate(instruction, operands)
     }
 }
 

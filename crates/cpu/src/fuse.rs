@@ -1,0 +1,60 @@
+//! Fusion: instructions that are computed together become one `fusion` instruction.
+//!
+//! A producer moves into its consumers if all of them can compute its elements as they need them and
+//! if that costs no more than to store and load them: what is cheap is computed several times, what
+//! is expensive once. Broadcasts and iotas are so cheap that they are never stored. Then fusions
+//! that run over the same elements and read the same arrays become one with several results.
+//!
+//! Arrays of one element take no part: the driver has them in registers.
+
+mod build;
+mod cost;
+mod groups;
+mod siblings;
+
+use rxla_base::Result;
+use rxla_hlo::{ComputationId, Module, Op};
+use rxla_passes::{Context, Pass};
+
+/// The pass. XLA's of this kind is called `fusion`.
+pub struct CpuFusion;
+
+impl Pass for CpuFusion {
+    fn name(&self) -> &'static str {
+        "fusion"
+    }
+
+    fn class(&self) -> &'static str {
+        "CpuFusion"
+    }
+
+    fn run(&self, module: &mut Module, cx: &Context) -> Result<u64> {
+        let mut made = 0;
+        for computation in scheduled_computations(module) {
+            let groups = groups::form(module, computation);
+            let groups = siblings::merge(module, computation, groups);
+            made += build::build(module, &groups, cx);
+        }
+        Ok(made)
+    }
+}
+
+/// The computations that run as sequences of instructions: the entry and what control flow calls.
+pub(crate) fn scheduled_computations(module: &Module) -> Vec<ComputationId> {
+    let mut found = vec![module.entry()];
+    let mut next = 0;
+    while let Some(&computation) = found.get(next) {
+        next += 1;
+        for &id in module[computation].instructions() {
+            let op = &module[id].op;
+            if matches!(op, Op::While(_) | Op::Conditional(_) | Op::Call(_)) {
+                for callee in op.called_computations() {
+                    if !found.contains(&callee) {
+                        found.push(callee);
+                    }
+                }
+            }
+        }
+    }
+    found
+}

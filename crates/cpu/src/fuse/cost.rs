@@ -1,0 +1,209 @@
+//! What it costs to compute, store and load elements, in cycles of a vectorised loop.
+
+use rxla_hlo::op::{Binary, Unary};
+use rxla_hlo::{BinaryKind, ElementType, InstructionId, Module, Op, UnaryKind};
+
+/// Cycles to store or load a byte that the cache holds.
+pub(super) const BYTE: f64 = 0.1;
+
+/// Cycles that a kernel of its own costs beside its work.
+pub(super) const KERNEL: f64 = 30.0;
+
+/// How an instruction takes part in a fusion.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Role {
+    /// Computes any element when asked.
+    Lazy,
+    /// Runs a loop of its own, so that it can only be what others are fused into.
+    Root,
+    /// Takes no part.
+    Alone,
+}
+
+pub(super) fn role(module: &Module, id: InstructionId) -> Role {
+    let role = role_of(&module[id].op);
+    let array = module[id].shape.as_array().is_some_and(|array| array.is_static());
+    let fits = match role {
+        Role::Lazy => array,
+        Role::Root | Role::Alone => true,
+    };
+    if role == Role::Alone || (fits && rxla_emit::supports(module, id).is_ok()) {
+        role
+    } else {
+        Role::Alone
+    }
+}
+
+fn role_of(op: &Op) -> Role {
+    match op {
+        Op::Unary(_)
+        | Op::Binary(_)
+        | Op::BitcastConvert(_)
+        | Op::Broadcast(_)
+        | Op::Clamp(_)
+        | Op::Compare(_)
+        | Op::Concatenate(_)
+        | Op::Convert(_)
+        | Op::DynamicSlice(_)
+        | Op::Gather(_)
+        | Op::Iota(_)
+        | Op::Pad(_)
+        | Op::ReducePrecision(_)
+        | Op::Reshape(_)
+        | Op::Reverse(_)
+        | Op::Select(_)
+        | Op::Slice(_)
+        | Op::Transpose(_) => Role::Lazy,
+        Op::DynamicUpdateSlice(_) | Op::Reduce(_) => Role::Root,
+        Op::AddDependency(_)
+        | Op::AfterAll(_)
+        | Op::AllGather(_)
+        | Op::AllGatherStart(_)
+        | Op::AllGatherDone(_)
+        | Op::AllReduce(_)
+        | Op::AllReduceStart(_)
+        | Op::AllReduceDone(_)
+        | Op::AllToAll(_)
+        | Op::AsyncStart(_)
+        | Op::AsyncUpdate(_)
+        | Op::AsyncDone(_)
+        | Op::BatchNormGrad(_)
+        | Op::BatchNormInference(_)
+        | Op::BatchNormTraining(_)
+        | Op::Bitcast(_)
+        | Op::Call(_)
+        | Op::Cholesky(_)
+        | Op::CollectiveBroadcast(_)
+        | Op::CollectivePermute(_)
+        | Op::CollectivePermuteStart(_)
+        | Op::CollectivePermuteDone(_)
+        | Op::Conditional(_)
+        | Op::Constant(_)
+        | Op::Convolution(_)
+        | Op::Copy(_)
+        | Op::CopyStart(_)
+        | Op::CopyDone(_)
+        | Op::CustomCall(_)
+        | Op::Domain(_)
+        | Op::Dot(_)
+        | Op::DynamicReshape(_)
+        | Op::Fft(_)
+        | Op::Fusion(_)
+        | Op::GetDimensionSize(_)
+        | Op::GetTupleElement(_)
+        | Op::Infeed(_)
+        | Op::Map(_)
+        | Op::OptimizationBarrier(_)
+        | Op::Outfeed(_)
+        | Op::Parameter(_)
+        | Op::PartitionId(_)
+        | Op::RaggedAllToAll(_)
+        | Op::RaggedDot(_)
+        | Op::Recv(_)
+        | Op::RecvDone(_)
+        | Op::ReduceScatter(_)
+        | Op::ReduceWindow(_)
+        | Op::ReplicaId(_)
+        | Op::Rng(_)
+        | Op::RngBitGenerator(_)
+        | Op::RngGetAndUpdateState(_)
+        | Op::ScaledDot(_)
+        | Op::Scan(_)
+        | Op::Scatter(_)
+        | Op::SelectAndScatter(_)
+        | Op::Send(_)
+        | Op::SendDone(_)
+        | Op::SetDimensionSize(_)
+        | Op::Sort(_)
+        | Op::StochasticConvert(_)
+        | Op::TopK(_)
+        | Op::TriangularSolve(_)
+        | Op::Tuple(_)
+        | Op::While(_) => Role::Alone,
+    }
+}
+
+/// Cycles to compute one element from its operands' elements.
+pub(super) fn work(module: &Module, id: InstructionId) -> f64 {
+    let cycles = match &module[id].op {
+        Op::Unary(Unary { kind, .. }) => unary(*kind),
+        Op::Binary(Binary { kind }) => {
+            let ty = module.operand_shape(id, 0).as_array().map(|array| array.element_type);
+            binary(*kind, ty.is_some_and(ElementType::is_integer))
+        }
+        Op::Gather(_) => 3.0,
+        Op::Pad(_) | Op::Concatenate(_) | Op::DynamicSlice(_) => 0.5,
+        Op::Broadcast(_) | Op::Iota(_) | Op::Reshape(_) | Op::Slice(_) => 0.1,
+        Op::ReducePrecision(_) | Op::Transpose(_) => 1.0,
+        _ => 0.3,
+    };
+    let complex = module[id].shape.as_array().is_some_and(|a| a.element_type.is_complex());
+    if complex { cycles * 4.0 } else { cycles }
+}
+
+fn unary(kind: UnaryKind) -> f64 {
+    use UnaryKind::*;
+    match kind {
+        Abs | Ceil | Floor | Imag | IsFinite | Negate | Not | Real | RoundNearestEven | Sign => 0.3,
+        RoundNearestAfz | CountLeadingZeros | PopulationCount => 1.0,
+        Sqrt => 1.5,
+        Rsqrt => 2.0,
+        Exp => 2.5,
+        Log | Logistic | Tanh | Expm1 | Erf => 4.0,
+        Log1p | Sin | Cos | Tan | Cosh | Sinh | Cbrt => 6.0,
+        Acos | Acosh | Asin | Asinh | Atanh => 8.0,
+    }
+}
+
+fn binary(kind: BinaryKind, integer: bool) -> f64 {
+    use BinaryKind::*;
+    match kind {
+        Add | And | Complex | Maximum | Minimum | Multiply | Or | ShiftLeft
+        | ShiftRightArithmetic | ShiftRightLogical | Subtract | Xor => 0.3,
+        Mulhi => 1.0,
+        Divide if integer => 6.0,
+        Divide => 1.5,
+        Remainder => 8.0,
+        Atan2 | Power => 10.0,
+    }
+}
+
+/// Whether an operand of a fused instruction may be computed on demand.
+pub(super) fn may_fuse_operand(module: &Module, user: InstructionId, index: usize) -> bool {
+    match &module[user].op {
+        // What is updated in place has to be there, and indices are scalars.
+        Op::DynamicUpdateSlice(_) => index == 1,
+        // Initial values are scalars.
+        Op::Reduce(_) => index < module[user].operands().len() / 2,
+        _ => true,
+    }
+}
+
+/// How many elements of an operand are computed where `count` elements of the user are.
+pub(super) fn operand_count(module: &Module, user: InstructionId, index: usize, count: f64) -> f64 {
+    let elements = |id: InstructionId| elements(module, id) as f64;
+    let operand = module[user].operands()[index];
+    let share = count / elements(user).max(1.0);
+    match &module[user].op {
+        Op::DynamicUpdateSlice(_) | Op::Reduce(_) => elements(operand),
+        // Each element of the result comes from one operand.
+        Op::Concatenate(_) | Op::Pad(_) => share * elements(operand),
+        _ => count,
+    }
+}
+
+/// Elements of an array; 0 for what is none.
+pub(super) fn elements(module: &Module, id: InstructionId) -> usize {
+    module[id].shape.as_array().and_then(|array| array.element_count()).unwrap_or(0)
+}
+
+pub(super) fn bytes(module: &Module, id: InstructionId) -> usize {
+    module[id].shape.byte_size().unwrap_or(0)
+}
+
+/// Whether an operand's elements are needed at the places of the user's own.
+pub(super) fn same_place(module: &Module, user: InstructionId, index: usize) -> bool {
+    let op = &module[user].op;
+    (op.is_elementwise() || matches!(op, Op::BitcastConvert(_)))
+        && elements(module, module[user].operands()[index]) == elements(module, user)
+}

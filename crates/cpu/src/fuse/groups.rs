@@ -1,0 +1,154 @@
+//! Producers into consumers.
+//!
+//! Consumers are looked at before producers. A producer either moves into all its consumers or
+//! stays; so no cycle can arise.
+
+use rustc_hash::FxHashMap;
+use rxla_hlo::{ComputationId, InstructionId, Module, Op};
+
+use super::cost::{
+    BYTE, KERNEL, Role, bytes, elements, may_fuse_operand, operand_count, role, same_place, work,
+};
+
+/// Instructions computed together.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    /// Whose values are stored.
+    pub(super) roots: Vec<InstructionId>,
+    /// All, the roots too, users before operands.
+    pub(super) members: Vec<InstructionId>,
+}
+
+/// More instructions are not fused, lest compilation take long.
+pub(super) const MAX_MEMBERS: usize = 160;
+/// Nor is an instruction whose elements a group needs at more different places.
+const MAX_PLACES: usize = 8;
+
+/// One way in which a group needs the elements of an instruction: those of one way are the same
+/// elements at the same time, and computed once.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    group: usize,
+    number: u32,
+    count: f64,
+}
+
+/// The groups of a computation, including those of one member.
+pub(super) fn form(module: &Module, computation: ComputationId) -> Vec<Group> {
+    let order = module.post_order(computation);
+    let mut former = Former { module, groups: Vec::new(), ways: FxHashMap::default(), next: 0 };
+    for &id in order.iter().rev() {
+        former.visit(id, module[computation].root());
+    }
+    former.groups
+}
+
+struct Former<'a> {
+    module: &'a Module,
+    groups: Vec<Group>,
+    /// How groups need what is in them.
+    ways: FxHashMap<InstructionId, Vec<Way>>,
+    next: u32,
+}
+
+impl Former<'_> {
+    fn visit(&mut self, id: InstructionId, root: InstructionId) {
+        let module = self.module;
+        let kind = role(module, id);
+        if kind == Role::Alone {
+            return;
+        }
+        // One element: in registers, computed where it stands.
+        let single = elements(module, id) == 1 && kind == Role::Lazy;
+        if single {
+            return;
+        }
+        if kind == Role::Lazy && id != root && self.try_fuse(id) {
+            return;
+        }
+        let group = self.groups.len();
+        self.groups.push(Group { roots: vec![id], members: vec![id] });
+        let way = self.way(group, elements(module, id) as f64);
+        self.ways.insert(id, vec![way]);
+    }
+
+    fn way(&mut self, group: usize, count: f64) -> Way {
+        self.next += 1;
+        Way { group, number: self.next, count }
+    }
+
+    /// Moves an instruction into all its users if that pays.
+    fn try_fuse(&mut self, id: InstructionId) -> bool {
+        let module = self.module;
+        let users = module[id].users();
+        if users.is_empty() || has_control_edges(module, id) {
+            return false;
+        }
+        let mut ways: Vec<Way> = Vec::new();
+        for &user in users {
+            let Some(of_user) = self.ways.get(&user).cloned() else { return false };
+            for (index, &operand) in module[user].operands().iter().enumerate() {
+                if operand != id {
+                    continue;
+                }
+                if !may_fuse_operand(module, user, index) {
+                    return false;
+                }
+                for way in &of_user {
+                    if same_place(module, user, index) {
+                        if !ways.iter().any(|known| known.number == way.number) {
+                            ways.push(*way);
+                        }
+                    } else {
+                        let count = operand_count(module, user, index, way.count);
+                        let way = self.way(way.group, count);
+                        ways.push(way);
+                    }
+                }
+            }
+        }
+        let mut groups: Vec<usize> = ways.iter().map(|way| way.group).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        let full = |&group: &usize| self.groups[group].members.len() >= MAX_MEMBERS;
+        if ways.len() > MAX_PLACES * groups.len() || groups.iter().any(full) {
+            return false;
+        }
+        if !pays(module, id, &ways, groups.len()) {
+            return false;
+        }
+        for group in groups {
+            self.groups[group].members.push(id);
+        }
+        self.ways.insert(id, ways);
+        true
+    }
+}
+
+fn pays(module: &Module, id: InstructionId, ways: &[Way], groups: usize) -> bool {
+    let count = elements(module, id) as f64;
+    let computed: f64 = ways.iter().map(|way| way.count).sum();
+    let traffic = bytes(module, id) as f64 * BYTE * (1 + groups) as f64;
+    let work = work(module, id);
+    // Rows read down columns are slow unless a transposition of its own does it by tiles.
+    if moves_minor_dimension(module, id) && bytes(module, id) > 32 << 10 {
+        return false;
+    }
+    computed * work <= count * work + traffic + KERNEL
+}
+
+/// Whether neighbours in the result of a transposition are no neighbours in its operand.
+fn moves_minor_dimension(module: &Module, id: InstructionId) -> bool {
+    match &module[id].op {
+        Op::Transpose(transpose) => {
+            let rank = transpose.dimensions.len();
+            rank > 0 && transpose.dimensions[rank - 1] != rank as i64 - 1
+        }
+        _ => false,
+    }
+}
+
+/// Whether something waits for the instruction, or it waits, without a value flowing.
+fn has_control_edges(module: &Module, id: InstructionId) -> bool {
+    !module[id].control_predecessors().is_empty()
+}

@@ -1,0 +1,230 @@
+//! Groups that run over the same elements and read the same arrays become one with several roots:
+//! one loop reads once what several would.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use rxla_hlo::{ComputationId, Dims, InstructionId, Module, Op};
+
+use super::cost::{elements, same_place};
+use super::groups::{Group, MAX_MEMBERS};
+
+/// A search that comes to more units than this counts as having found a path.
+const SEARCH_LIMIT: usize = 4000;
+/// Results and arrays read of one fusion.
+const MAX_ROOTS: usize = 12;
+
+/// What a group's loop runs over.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Loop {
+    Elements(Dims),
+    Reduction(Dims, Dims),
+}
+
+fn loop_of(module: &Module, group: &Group) -> Option<Loop> {
+    let [root, ..] = group.roots[..] else { return None };
+    match &module[root].op {
+        Op::DynamicUpdateSlice(_) | Op::Transpose(_) => None,
+        Op::Reduce(reduce) if module[root].operands().len() == 2 => {
+            let operand = module.operand_shape(root, 0).as_array()?;
+            Some(Loop::Reduction(operand.dims.clone(), reduce.dimensions.clone()))
+        }
+        Op::Reduce(_) => None,
+        _ => Some(Loop::Elements(module[root].shape.as_array()?.dims.clone())),
+    }
+}
+
+pub(super) fn merge(
+    module: &Module,
+    computation: ComputationId,
+    groups: Vec<Group>,
+) -> Vec<Group> {
+    let mut merger = Merger::new(module, computation, groups);
+    for number in 0..merger.groups.len() {
+        merger.grow(number);
+    }
+    merger.groups.into_iter().filter(|group| !group.members.is_empty()).collect()
+}
+
+struct Merger<'a> {
+    module: &'a Module,
+    groups: Vec<Group>,
+    /// The group whose root an instruction is.
+    root_of: FxHashMap<InstructionId, usize>,
+    /// Groups that read a value.
+    readers: FxHashMap<InstructionId, Vec<usize>>,
+    position: FxHashMap<InstructionId, usize>,
+}
+
+impl<'a> Merger<'a> {
+    fn new(module: &'a Module, computation: ComputationId, groups: Vec<Group>) -> Merger<'a> {
+        let order = module.post_order(computation);
+        let position = order.iter().enumerate().map(|(at, &id)| (id, at)).collect();
+        let mut root_of = FxHashMap::default();
+        let mut readers: FxHashMap<InstructionId, Vec<usize>> = FxHashMap::default();
+        for (number, group) in groups.iter().enumerate() {
+            root_of.insert(group.roots[0], number);
+            for operand in inputs(module, group) {
+                readers.entry(operand).or_default().push(number);
+            }
+        }
+        Merger { module, groups, root_of, readers, position }
+    }
+
+    /// Takes in what runs over the same elements, as long as there is something.
+    fn grow(&mut self, number: usize) {
+        if self.groups[number].members.is_empty() {
+            return;
+        }
+        let Some(own) = loop_of(self.module, &self.groups[number]) else { return };
+        loop {
+            let next = self.candidates(number).into_iter().find(|&other| {
+                loop_of(self.module, &self.groups[other]).as_ref() == Some(&own)
+                    && self.fits(number, other)
+            });
+            match next {
+                Some(other) => self.unite(number, other),
+                None => return,
+            }
+        }
+    }
+
+    /// Groups that read what this one reads or makes, or make what it reads.
+    fn candidates(&self, number: usize) -> Vec<usize> {
+        let group = &self.groups[number];
+        let mut found = Vec::new();
+        for operand in inputs(self.module, group) {
+            found.extend(self.root_of.get(&operand));
+            // Scalars and small arrays that many read are no reason.
+            if elements(self.module, operand) > 1 {
+                let readers = self.readers.get(&operand).map_or(&[][..], Vec::as_slice);
+                found.extend(readers.iter().take(64));
+            }
+        }
+        for root in &group.roots {
+            found.extend(self.readers.get(root).into_iter().flatten());
+        }
+        let mut seen = FxHashSet::default();
+        found.retain(|&other| {
+            other != number && !self.groups[other].members.is_empty() && seen.insert(other)
+        });
+        found
+    }
+
+    fn fits(&self, a: usize, b: usize) -> bool {
+        let (first, second) = (&self.groups[a], &self.groups[b]);
+        first.members.len() + second.members.len() <= MAX_MEMBERS
+            && first.roots.len() + second.roots.len() <= MAX_ROOTS
+            && self.reads_in_place(first, second)
+            && self.reads_in_place(second, first)
+            && !self.reaches(a, b)
+            && !self.reaches(b, a)
+    }
+
+    /// Whether what `reader` reads of `maker`'s results it reads where its loop stands.
+    fn reads_in_place(&self, reader: &Group, maker: &Group) -> bool {
+        let module = self.module;
+        let reduces = |group: &Group| matches!(module[group.roots[0]].op, Op::Reduce(_));
+        // Members in whose place the loop stands, users before operands.
+        let mut here: FxHashSet<InstructionId> = reader.roots.iter().copied().collect();
+        for &member in &reader.members {
+            for (index, operand) in module[member].operands().iter().enumerate() {
+                let same = here.contains(&member) && same_place(module, member, index);
+                if reader.members.contains(operand) {
+                    // Read elsewhere too, it is computed apart for that.
+                    if same {
+                        here.insert(*operand);
+                    }
+                } else if maker.roots.contains(operand) && (!same || reduces(reader)) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Whether something outside both needs `from` and is needed by `to`.
+    fn reaches(&self, from: usize, to: usize) -> bool {
+        let module = self.module;
+        let first = self.groups[from].roots.iter().map(|root| self.position[root]).min();
+        let targets: FxHashSet<InstructionId> = self.groups[from].roots.iter().copied().collect();
+        let own: FxHashSet<InstructionId> = self.groups[to].members.iter().copied().collect();
+        let mut seen: FxHashSet<InstructionId> = FxHashSet::default();
+        // Backwards from the inputs of `to`, those that `from` makes itself aside.
+        let mut stack: Vec<InstructionId> = inputs(module, &self.groups[to])
+            .into_iter()
+            .filter(|input| !targets.contains(input))
+            .collect();
+        while let Some(id) = stack.pop() {
+            if targets.contains(&id) || own.contains(&id) {
+                return true;
+            }
+            if !seen.insert(id) {
+                continue;
+            }
+            if seen.len() > SEARCH_LIMIT {
+                return true;
+            }
+            let mut visit = |next: InstructionId| {
+                if !seen.contains(&next) {
+                    stack.push(next);
+                }
+            };
+            if let Some(&group) = self.root_of.get(&id) {
+                // All its results exist only when all its operands do.
+                let group = &self.groups[group];
+                if group.roots.iter().all(|root| Some(self.position[root]) < first) {
+                    continue;
+                }
+                inputs(module, group).into_iter().for_each(&mut visit);
+            } else {
+                if Some(self.position[&id]) < first {
+                    continue;
+                }
+                module[id].operands().iter().copied().for_each(&mut visit);
+            }
+            module[id].control_predecessors().iter().copied().for_each(&mut visit);
+        }
+        false
+    }
+
+    fn unite(&mut self, into: usize, from: usize) {
+        let taken = std::mem::replace(
+            &mut self.groups[from],
+            Group { roots: Vec::new(), members: Vec::new() },
+        );
+        for root in &taken.roots {
+            self.root_of.insert(*root, into);
+        }
+        for operand in inputs(self.module, &taken) {
+            let readers = self.readers.entry(operand).or_default();
+            if !readers.contains(&into) {
+                readers.push(into);
+            }
+        }
+        let position = &self.position;
+        let group = &mut self.groups[into];
+        group.roots.extend(taken.roots);
+        group.roots.sort_by_key(|root| position[root]);
+        for member in taken.members {
+            if !group.members.contains(&member) {
+                group.members.push(member);
+            }
+        }
+        group.members.sort_by_key(|member| std::cmp::Reverse(position[member]));
+    }
+}
+
+/// What a group reads from outside, each once.
+pub(super) fn inputs(module: &Module, group: &Group) -> Vec<InstructionId> {
+    let members: FxHashSet<InstructionId> = group.members.iter().copied().collect();
+    let mut inputs = Vec::new();
+    let mut seen = FxHashSet::default();
+    // In the order of text: operands of what comes first, first.
+    for member in group.members.iter().rev() {
+        for &operand in module[*member].operands() {
+            if !members.contains(&operand) && seen.insert(operand) {
+                inputs.push(operand);
+            }
+        }
+    }
+    inputs
+}

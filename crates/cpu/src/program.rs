@@ -1,0 +1,246 @@
+//! From plan and buffers to kernel IR: one driver function for the whole program.
+//!
+//! The driver is `main(context, arguments, results, temp, constants) -> status`: straight-line code
+//! with structured loops. What is small is computed in it, the rest by functions of their own that it
+//! calls, on several threads where that pays, or by the runtime. Arrays of one element are values in
+//! registers, so that a loop over scalars is a loop over registers.
+//!
+//! Whatever has no kernel is evaluated by the interpreter through `rxla_fallback`, one instruction
+//! at a time, on literals made from the memory.
+
+mod calls;
+mod control;
+mod memory;
+
+use std::collections::hash_map::Entry;
+
+use rustc_hash::FxHashMap;
+use rxla_base::Result;
+use rxla_emit::Element;
+use rxla_hlo::{ArrayShape, InstructionId, Module, Op, Shape};
+use rxla_kernel::{Builder, Function, FunctionId, Linkage, Type, Value};
+
+use crate::buffers::{Buffers, Output, Place, in_register};
+use crate::plan::{Block, Leaf, Origin, Plan, Step, ValueId};
+use memory::Pool;
+
+/// The name of the driver function.
+pub const MAIN: &str = "main";
+
+/// The function of [`crate::fallback`] that the driver calls.
+pub const FALLBACK: &str = "rxla_fallback";
+
+/// A program ready for the code generator.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The driver is called [`MAIN`].
+    pub kernels: rxla_kernel::Module,
+    /// What the driver gets as `constants`.
+    pub constants: Vec<u8>,
+    pub temp_bytes: u64,
+    pub outputs: Vec<(Shape, Output)>,
+    /// Arguments whose memory becomes an output's.
+    pub aliases: Vec<(usize, usize)>,
+    /// What the interpreter evaluates, by the number that the driver passes.
+    pub fallbacks: Vec<InstructionId>,
+}
+
+/// Writes the driver and its kernels.
+pub fn generate(module: &Module, plan: &Plan, buffers: &Buffers) -> Result<Program> {
+    let mut builder = Builder::new(MAIN, Linkage::Kernel, Some(Type::I64));
+    let context = builder.parameter(Type::PTR);
+    let arguments = builder.buffer_parameter(8);
+    let results = builder.buffer_parameter(8);
+    let temp = builder.buffer_parameter(crate::buffers::ALIGN as u32);
+    let constants = builder.buffer_parameter(crate::buffers::ALIGN as u32);
+    let mut driver = Driver {
+        module,
+        plan,
+        buffers,
+        context,
+        temp,
+        constants,
+        arguments: FxHashMap::default(),
+        results: FxHashMap::default(),
+        registers: FxHashMap::default(),
+        pool: Pool::default(),
+        functions: Vec::new(),
+        known: FxHashMap::default(),
+        fallbacks: Vec::new(),
+        inlined: 0,
+    };
+    driver.prologue(&mut builder, arguments, results);
+    driver.block(&mut builder, &plan.entry)?;
+    driver.epilogue(&mut builder);
+    let mut functions = driver.functions;
+    functions.push(builder.finish());
+    let root = &module[module[module.entry()].root()].shape;
+    let outputs = root
+        .leaves()
+        .into_iter()
+        .map(|(_, leaf)| leaf.without_layout())
+        .zip(buffers.outputs.iter().copied())
+        .collect();
+    Ok(Program {
+        kernels: rxla_kernel::Module { functions },
+        constants: driver.pool.into_bytes(),
+        temp_bytes: buffers.temp_bytes,
+        outputs,
+        aliases: buffers.aliases.clone(),
+        fallbacks: driver.fallbacks,
+    })
+}
+
+struct Driver<'a> {
+    module: &'a Module,
+    plan: &'a Plan,
+    buffers: &'a Buffers,
+    context: Value,
+    temp: Value,
+    constants: Value,
+    /// Addresses of argument and result leaves.
+    arguments: FxHashMap<usize, Value>,
+    results: FxHashMap<usize, Value>,
+    /// Arrays of one element.
+    registers: FxHashMap<ValueId, Element>,
+    pool: Pool,
+    functions: Vec<Function>,
+    /// Functions by what is in them, so that equal ones are one.
+    known: FxHashMap<String, FunctionId>,
+    fallbacks: Vec<InstructionId>,
+    /// How much work of the driver's own has been written so far.
+    inlined: usize,
+}
+
+impl Driver<'_> {
+    /// Fetches the addresses that were passed and the arguments that live in registers.
+    fn prologue(&mut self, b: &mut Builder, arguments: Value, results: Value) {
+        let used = used_parameters(&self.plan.entry, self.plan);
+        let fetch = |b: &mut Builder, base: Value, number: usize| {
+            let index = b.index(number as i64);
+            b.load(Type::PTR, base, index)
+        };
+        for (number, output) in self.buffers.outputs.iter().enumerate() {
+            if *output == Output::Computed {
+                let address = fetch(b, results, number);
+                self.results.insert(number, address);
+            }
+        }
+        for leaf in &self.plan.parameters {
+            let Leaf::Array(value) = *leaf else { continue };
+            let known = &self.plan.values[value];
+            let Origin::Parameter(number) = known.origin else { continue };
+            if !used.contains(&value) {
+                continue;
+            }
+            let address = fetch(b, arguments, number);
+            self.arguments.insert(number, address);
+            if in_register(&known.shape) {
+                let element = memory::load(b, known.shape.element_type, address);
+                self.registers.insert(value, element);
+            }
+        }
+    }
+
+    /// Stores the outputs that are in registers.
+    fn epilogue(&mut self, b: &mut Builder) {
+        for (number, leaf) in self.plan.entry.results.iter().enumerate() {
+            let (Leaf::Array(value), Output::Computed) = (*leaf, self.buffers.outputs[number])
+            else {
+                continue;
+            };
+            if in_register(&self.plan.values[value].shape) {
+                let element = self.register(b, value);
+                memory::store(b, self.results[&number], element);
+            }
+        }
+    }
+
+    fn block(&mut self, b: &mut Builder, block: &Block) -> Result<()> {
+        for step in &block.steps {
+            match step {
+                Step::Compute(compute) => self.compute(b, compute)?,
+                Step::While(step) => self.while_loop(b, step)?,
+                Step::Conditional(step) => self.conditional(b, step)?,
+            }
+        }
+        self.moves(b, block.end);
+        Ok(())
+    }
+
+    fn shape(&self, value: ValueId) -> &ArrayShape {
+        &self.plan.values[value].shape
+    }
+
+    /// The element of an array that lives in registers.
+    fn register(&mut self, b: &mut Builder, value: ValueId) -> Element {
+        match &self.plan.values[value].origin {
+            // Made anew in each block, since the builder knows where it is visible.
+            Origin::Constant(literal) => memory::immediate(b, literal),
+            Origin::Parameter(_) | Origin::Step => self.registers[&value],
+        }
+    }
+
+    /// The address of a place in memory.
+    fn address(&mut self, b: &mut Builder, place: Place) -> Value {
+        match place {
+            Place::Register => unreachable!("registers have no address"),
+            Place::Argument(number) => self.arguments[&number],
+            Place::Result(number) => self.results[&number],
+            Place::Temp(offset) => {
+                let offset = b.index(offset as i64);
+                b.offset(self.temp, offset)
+            }
+            Place::Constant(value) => {
+                let Origin::Constant(literal) = &self.plan.values[value].origin else {
+                    unreachable!("only constants have this place")
+                };
+                let offset = self.pool.offset(literal);
+                let offset = b.index(offset as i64);
+                b.offset(self.constants, offset)
+            }
+        }
+    }
+
+    fn moves(&mut self, b: &mut Builder, position: u32) {
+        let buffers = self.buffers;
+        for step in buffers.moves(position) {
+            let (to, from) = (self.address(b, step.to), self.address(b, step.from));
+            let bytes = b.index(step.bytes as i64);
+            b.call_runtime("memcpy", vec![to, from, bytes], Some(Type::PTR));
+        }
+    }
+
+    /// Adds a function, or finds an equal one.
+    fn function(&mut self, function: Function) -> FunctionId {
+        let next = FunctionId(self.functions.len() as u32);
+        let mut anonymous = function;
+        anonymous.name = String::new();
+        match self.known.entry(format!("{anonymous:?}")) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(vacant) => {
+                vacant.insert(next);
+                anonymous.name = format!("kernel.{}", next.0);
+                self.functions.push(anonymous);
+                next
+            }
+        }
+    }
+}
+
+/// The values of parameters that the program reads somewhere.
+fn used_parameters(block: &Block, plan: &Plan) -> rustc_hash::FxHashSet<ValueId> {
+    let mut used = rustc_hash::FxHashSet::default();
+    let mut block = block.clone();
+    crate::plan::each_value(&mut block, &mut |value| {
+        if matches!(plan.values[*value].origin, Origin::Parameter(_)) {
+            used.insert(*value);
+        }
+    });
+    used
+}
+
+/// Whether an instruction may be left out if its results take no memory.
+fn is_pure(op: &Op) -> bool {
+    !op.has_side_effect()
+}

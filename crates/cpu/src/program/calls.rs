@@ -1,0 +1,269 @@
+//! How one instruction is computed: in the driver, in a function of its own, or by the runtime.
+
+use rustc_hash::FxHashMap;
+use rxla_base::Result;
+use rxla_emit::{Destination, Element, Part, Source};
+use rxla_kernel::{Builder, Linkage, Statement, Type, Value};
+
+use super::{Driver, FALLBACK, is_pure, memory};
+use crate::buffers::{ALIGN, Place, in_register};
+use crate::plan::{Compute, Leaf, ValueId};
+
+/// Work of an instruction up to which it stands in the driver itself.
+const INLINE_WORK: u64 = 4096;
+/// Statements of the driver from which on everything gets a function of its own.
+const DRIVER_LIMIT: usize = 20_000;
+/// Work from which on threads share it.
+const PARALLEL_WORK: u64 = 1 << 17;
+
+impl Driver<'_> {
+    pub(super) fn compute(&mut self, b: &mut Builder, compute: &Compute) -> Result<()> {
+        let module = self.module;
+        let id = compute.instruction;
+        let nothing = compute.results.iter().all(|leaf| match leaf {
+            Leaf::Array(value) => self.shape(*value).element_count() == Some(0),
+            Leaf::Token => true,
+        });
+        if nothing && is_pure(&module[id].op) && !compute.results.is_empty() {
+            return Ok(());
+        }
+        let tokens = compute.operands.iter().chain(&compute.results).any(|l| *l == Leaf::Token);
+        if tokens || rxla_emit::supports(module, id).is_err() {
+            return self.fallback(b, compute);
+        }
+        let cost = rxla_emit::cost(module, id);
+        let work = cost.work();
+        if work <= INLINE_WORK && self.inlined < DRIVER_LIMIT {
+            self.inlined += cost.statements();
+            return self.inline(b, compute);
+        }
+        self.kernel(b, compute, work)
+    }
+
+    /// Writes the instruction into the driver.
+    fn inline(&mut self, b: &mut Builder, compute: &Compute) -> Result<()> {
+        let mut addresses = FxHashMap::default();
+        let sources: Vec<Source> =
+            values(&compute.operands).map(|v| self.source(b, v, &mut addresses)).collect();
+        let destinations: Vec<Destination> =
+            values(&compute.results).map(|v| self.destination(b, v, &mut addresses)).collect();
+        let elements = rxla_emit::emit(
+            b,
+            self.module,
+            compute.instruction,
+            &sources,
+            &destinations,
+            Part::All,
+        )?;
+        for (value, element) in values(&compute.results).zip(elements) {
+            if let Some(element) = element {
+                self.registers.insert(value, element);
+            }
+        }
+        Ok(())
+    }
+
+    fn source(
+        &mut self,
+        b: &mut Builder,
+        value: ValueId,
+        addresses: &mut FxHashMap<Place, Value>,
+    ) -> Source {
+        match self.buffers.place(value) {
+            Place::Register => Source::Register(self.register(b, value)),
+            place => Source::Memory(self.address_once(b, place, addresses)),
+        }
+    }
+
+    fn destination(
+        &mut self,
+        b: &mut Builder,
+        value: ValueId,
+        addresses: &mut FxHashMap<Place, Value>,
+    ) -> Destination {
+        match self.buffers.place(value) {
+            Place::Register => Destination::Register,
+            place => Destination::Memory(self.address_once(b, place, addresses)),
+        }
+    }
+
+    /// The same value for the same place, so that what is computed in place is seen to be.
+    fn address_once(
+        &mut self,
+        b: &mut Builder,
+        place: Place,
+        addresses: &mut FxHashMap<Place, Value>,
+    ) -> Value {
+        if let Some(&address) = addresses.get(&place) {
+            return address;
+        }
+        let address = self.address(b, place);
+        addresses.insert(place, address);
+        address
+    }
+
+    /// Writes the instruction into a function of its own and calls it.
+    fn kernel(&mut self, b: &mut Builder, compute: &Compute, work: u64) -> Result<()> {
+        let mut inner = Builder::new("", Linkage::Kernel, None);
+        let mut arguments = Vec::new();
+        let mut parameters: FxHashMap<Place, Value> = FxHashMap::default();
+        let mut sources = Vec::new();
+        for value in values(&compute.operands) {
+            match self.buffers.place(value) {
+                Place::Register => {
+                    let element = self.register(b, value);
+                    let mut params = Vec::new();
+                    for part in memory::parts(element) {
+                        params.push(inner.parameter(b.ty(part)));
+                        arguments.push(part);
+                    }
+                    let ty = self.shape(value).element_type;
+                    sources.push(Source::Register(memory::take(ty, &mut params.into_iter())));
+                }
+                place => {
+                    let parameter = match parameters.get(&place) {
+                        Some(&parameter) => parameter,
+                        None => {
+                            arguments.push(self.address(b, place));
+                            let align = self.align(place, value);
+                            let parameter = inner.buffer_parameter(align);
+                            parameters.insert(place, parameter);
+                            parameter
+                        }
+                    };
+                    sources.push(Source::Memory(parameter));
+                }
+            }
+        }
+        let mut destinations = Vec::new();
+        let mut loads = Vec::new();
+        for value in values(&compute.results) {
+            let place = self.buffers.place(value);
+            let parameter = match parameters.get(&place) {
+                Some(&parameter) => parameter,
+                None => {
+                    let address = if place == Place::Register {
+                        let slot = b.alloca(16, 16);
+                        loads.push((value, slot));
+                        slot
+                    } else {
+                        self.address(b, place)
+                    };
+                    arguments.push(address);
+                    let align = self.align(place, value);
+                    let parameter = inner.buffer_parameter(align);
+                    if place != Place::Register {
+                        parameters.insert(place, parameter);
+                    }
+                    parameter
+                }
+            };
+            destinations.push(Destination::Memory(parameter));
+        }
+        let extent = rxla_emit::extent(self.module, compute.instruction);
+        let parallel = work >= PARALLEL_WORK && extent > 1;
+        let part = if parallel {
+            let begin = inner.parameter(Type::I64);
+            let end = inner.parameter(Type::I64);
+            Part::Range(begin, end)
+        } else {
+            Part::All
+        };
+        rxla_emit::emit(
+            &mut inner,
+            self.module,
+            compute.instruction,
+            &sources,
+            &destinations,
+            part,
+        )?;
+        let callee = self.function(inner.finish());
+        if parallel {
+            // Pieces of a size that is worth a thread's attention.
+            let grain = (extent * (PARALLEL_WORK / 4) / work).clamp(1, extent);
+            let count = b.index(extent as i64);
+            let context = self.context;
+            b.push(Statement::ParallelCall {
+                context,
+                callee,
+                arguments,
+                count,
+                grain: grain as i64,
+            });
+        } else {
+            b.call(callee, arguments);
+        }
+        for (value, slot) in loads {
+            let element = memory::load(b, self.shape(value).element_type, slot);
+            self.registers.insert(value, element);
+        }
+        Ok(())
+    }
+
+    /// What divides the address of a place.
+    fn align(&self, place: Place, value: ValueId) -> u32 {
+        match place {
+            // The caller's memory is aligned for its elements and no more.
+            Place::Argument(_) => self.shape(value).element_type.byte_width().min(8) as u32,
+            Place::Register => 16,
+            Place::Constant(_) | Place::Result(_) | Place::Temp(_) => ALIGN as u32,
+        }
+    }
+
+    /// Lets the interpreter evaluate the instruction.
+    pub(super) fn fallback(&mut self, b: &mut Builder, compute: &Compute) -> Result<()> {
+        let number = self.fallbacks.len();
+        self.fallbacks.push(compute.instruction);
+        let mut operands = Vec::new();
+        for value in values(&compute.operands) {
+            operands.push(self.spill(b, value));
+        }
+        let mut results = Vec::new();
+        for value in values(&compute.results) {
+            results.push(match self.buffers.place(value) {
+                Place::Register => b.alloca(16, 16),
+                place => self.address(b, place),
+            });
+        }
+        let operands = list(b, &operands);
+        let result_list = list(b, &results);
+        let number = b.index(number as i64);
+        let arguments = vec![self.context, number, operands, result_list];
+        let status = b.call_runtime(FALLBACK, arguments, Some(Type::I64)).expect("a status");
+        b.return_if_nonzero(status);
+        for (value, address) in values(&compute.results).zip(results) {
+            if in_register(self.shape(value)) {
+                let element = memory::load(b, self.shape(value).element_type, address);
+                self.registers.insert(value, element);
+            }
+        }
+        Ok(())
+    }
+
+    /// The address of a value, which is put into memory if it is in registers.
+    pub(super) fn spill(&mut self, b: &mut Builder, value: ValueId) -> Value {
+        match self.buffers.place(value) {
+            Place::Register => {
+                let element: Element = self.register(b, value);
+                let slot = b.alloca(16, 16);
+                memory::store(b, slot, element);
+                slot
+            }
+            place => self.address(b, place),
+        }
+    }
+}
+
+/// An array of addresses.
+fn list(b: &mut Builder, addresses: &[Value]) -> Value {
+    let list = b.alloca(8 * addresses.len().max(1) as u64, 8);
+    for (index, &address) in addresses.iter().enumerate() {
+        let index = b.index(index as i64);
+        b.store(list, index, address);
+    }
+    list
+}
+
+fn values(leaves: &[Leaf]) -> impl Iterator<Item = ValueId> + use<> {
+    crate::plan::arrays(leaves).into_iter()
+}
