@@ -282,7 +282,8 @@ impl<'a> Assignment<'a> {
             let Some(result_piece) = self.piece(result) else { continue };
             for (index, &operand) in compute.operands.iter().enumerate() {
                 let Leaf::Array(value) = operand else { continue };
-                if self.bytes(value) != self.bytes(result) || compute.operands[..index].contains(&operand)
+                if self.bytes(value) != self.bytes(result)
+                    || compute.operands[..index].contains(&operand)
                 {
                     continue;
                 }
@@ -300,8 +301,7 @@ impl<'a> Assignment<'a> {
     }
 
     fn unite(&mut self, a: u32, b: u32) {
-        let (mut into, mut from) =
-            (self.pieces[a as usize].class, self.pieces[b as usize].class);
+        let (mut into, mut from) = (self.pieces[a as usize].class, self.pieces[b as usize].class);
         if into == from {
             return;
         }
@@ -328,10 +328,7 @@ impl<'a> Assignment<'a> {
         if one.bytes != other.bytes || (one.fixed.is_some() && other.fixed.is_some()) {
             return false;
         }
-        let collide = one
-            .pieces
-            .iter()
-            .any(|&x| other.pieces.iter().any(|&y| self.collide(x, y)));
+        let collide = one.pieces.iter().any(|&x| other.pieces.iter().any(|&y| self.collide(x, y)));
         if !collide {
             self.unite(a, b);
         }
@@ -403,8 +400,7 @@ impl<'a> Assignment<'a> {
             ordered.push((position, self.ordered(position, &by_position[&position])));
         }
         let (class_places, temp_bytes) = self.place_classes();
-        let piece_place =
-            |piece: u32| class_places[self.pieces[piece as usize].class as usize];
+        let piece_place = |piece: u32| class_places[self.pieces[piece as usize].class as usize];
         let mut places = FxHashMap::default();
         for (value, known) in self.plan.values.iter() {
             let place = match (self.piece_of.get(&value), &known.origin) {

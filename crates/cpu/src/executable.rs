@@ -69,9 +69,8 @@ enum Pending {
 impl Executable {
     /// `code` is that of `program`, which was made from `module`.
     pub(crate) fn new(module: Arc<Module>, program: Program, code: Code) -> Result<Executable> {
-        let address = code
-            .function(MAIN)
-            .ok_or_else(|| Error::internal("the code has no driver"))?;
+        let address =
+            code.function(MAIN).ok_or_else(|| Error::internal("the code has no driver"))?;
         // SAFETY: the driver has this signature and is C's; it lives as long as `code`, which is
         // kept beside it.
         let main = unsafe { std::mem::transmute::<*const u8, Main>(address) };
@@ -88,8 +87,8 @@ impl Executable {
         for &(argument, output) in &program.aliases {
             aliases[output] = Some(argument);
         }
-        let interpreter = (!program.fallbacks.is_empty())
-            .then(|| Interpreter::new(Arc::clone(&module)));
+        let interpreter =
+            (!program.fallbacks.is_empty()).then(|| Interpreter::new(Arc::clone(&module)));
         Ok(Executable {
             module,
             code,

@@ -1,6 +1,117 @@
-//! The CPU backend: HLO to native code.
+//! The CPU backend: HLO to one native function, and its execution.
+//!
+//! ```text
+//! module ─► pipeline (passes, fusion) ─► plan ─► buffers ─► program (kernel IR) ─► LLVM ─► executable
+//! ```
+//!
+//! * [`pipeline`]: HLO to HLO, [`fuse`] last;
+//! * [`plan`]: what runs in which order, without tuples; [`liveness`] says when values are alive;
+//! * [`buffers`]: where values live, and which copies that leaves;
+//! * [`program`]: the driver and its kernels in kernel IR;
+//! * [`executable`]: machine code, and runs of it.
+//!
+//! What has no kernel yet is evaluated by the interpreter in the middle of the run, so that every
+//! module of one device compiles. Others are `UNIMPLEMENTED` as a whole.
+
+#![allow(unsafe_code)]
 
 pub mod buffers;
+pub mod executable;
+mod fallback;
+pub mod fuse;
+mod kernels;
 pub mod liveness;
+pub mod pipeline;
 mod place;
 pub mod plan;
+pub mod program;
+
+use std::sync::Arc;
+
+use rxla_base::{Error, Result};
+use rxla_hlo::{Module, Op};
+use rxla_llvm::Compiler;
+use rxla_passes::RunOptions;
+
+pub use executable::Executable;
+
+/// How to compile.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    pub llvm: rxla_llvm::Options,
+}
+
+/// Compiles a module that has passed the verifier.
+pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Executable> {
+    let mut module = Arc::clone(module);
+    let program = lower(Arc::make_mut(&mut module))?;
+    let compiler = Compiler::host()?;
+    let mut program = program;
+    schedule(&mut program.kernels);
+    let code = compiler.compile(&program.kernels, &options.llvm, &executable::resolve)?;
+    Executable::new(module, program, code)
+}
+
+/// Optimises the module and writes its program, not yet scheduled.
+pub fn lower(module: &mut Module) -> Result<program::Program> {
+    let config = &module.config;
+    if config.replica_count > 1 || config.num_partitions > 1 {
+        return Err(Error::unimplemented("compiled code for several devices"));
+    }
+    if module.instruction_ids().any(|id| needs_devices(&module[id].op)) {
+        return Err(Error::unimplemented("compiled code that talks to other devices"));
+    }
+    rxla_passes::run(module, &pipeline::steps(), RunOptions::default())?;
+    let plan = plan::Plan::new(module, &|computation| module.post_order(computation))?;
+    let in_place = |compute: &plan::Compute, operand: usize, result: usize| {
+        kernels::in_place(module, compute.instruction, operand, result)
+    };
+    let buffers = buffers::Buffers::new(&plan, &in_place, &donated(module));
+    program::generate(module, &plan, &buffers)
+}
+
+/// Kernel IR as the code generator wants it.
+pub fn schedule(kernels: &mut rxla_kernel::Module) {
+    let target = rxla_kernel::schedule::Target { vector_bits: 256 };
+    for function in &mut kernels.functions {
+        rxla_kernel::schedule::pipeline(function, &target);
+    }
+}
+
+/// Arguments whose memory may become that of an output, as leaves of both.
+fn donated(module: &Module) -> Vec<(usize, usize)> {
+    let entry = module.entry();
+    let result = &module[module[entry].root()].shape;
+    let mut first = Vec::new();
+    let mut count = 0;
+    for &parameter in module[entry].parameters() {
+        first.push(count);
+        count += module[parameter].shape.leaves().len();
+    }
+    let leaf = |shape: &rxla_hlo::Shape, index: &[i64]| {
+        shape.leaves().iter().position(|(path, _)| path.as_slice() == index)
+    };
+    let aliases = module.config.input_output_alias.iter();
+    aliases
+        .filter_map(|alias| {
+            let number = usize::try_from(alias.parameter).ok()?;
+            let parameter = *module[entry].parameters().get(number)?;
+            let argument = first[number] + leaf(&module[parameter].shape, &alias.parameter_index)?;
+            Some((argument, leaf(result, &alias.output_index)?))
+        })
+        .collect()
+}
+
+/// Ops that mean something only among several devices or within asynchronous runs.
+fn needs_devices(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::AllGatherStart(_)
+            | Op::AllReduceStart(_)
+            | Op::CollectivePermuteStart(_)
+            | Op::AsyncStart(_)
+            | Op::Send(_)
+            | Op::Recv(_)
+            | Op::CopyStart(_)
+    )
+}

@@ -6,12 +6,12 @@
 //! are no steps: their result *is* the operand's value. Where a copy is needed after all, the
 //! buffers say so.
 
+use rustc_hash::FxHashMap;
 use rxla_base::{Arena, Code, Error, Id, Result};
 use rxla_hlo::op::BitcastConvert;
 use rxla_hlo::{
     ArrayLiteral, ArrayShape, ComputationId, ElementType, InstructionId, Literal, Module, Op, Shape,
 };
-use rustc_hash::FxHashMap;
 
 pub type ValueId = Id<Value>;
 
@@ -414,9 +414,10 @@ pub fn arrays(leaves: &[Leaf]) -> Vec<ValueId> {
 fn is_row_major(module: &Module, id: InstructionId) -> bool {
     let plain = |shape: &Shape| {
         shape.as_array().is_some_and(|array| {
-            array.layout.as_ref().is_none_or(|layout| {
-                **layout == rxla_hlo::Layout::row_major(array.rank())
-            })
+            array
+                .layout
+                .as_ref()
+                .is_none_or(|layout| **layout == rxla_hlo::Layout::row_major(array.rank()))
         })
     };
     let element_type = |shape: &Shape| shape.as_array().map(|array| array.element_type);

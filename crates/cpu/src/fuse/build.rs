@@ -1,6 +1,6 @@
 //! Groups become `fusion` instructions.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use rxla_hlo::op::{Fusion, FusionKind};
 use rxla_hlo::{InstructionId, Module, Op, Shape};
 use rxla_passes::Context;
@@ -23,18 +23,34 @@ pub(super) fn build(module: &mut Module, groups: &[Group], cx: &Context) -> u64 
             made += 1;
         }
     }
-    // What moved into its users is left without any.
-    for group in groups {
-        for &member in &group.members {
-            if module.get_instruction(member).is_some() {
-                let root = module[module[member].parent()].root();
-                if module[member].users().is_empty() && member != root {
-                    module.remove_instruction(member);
-                }
+    remove_unused(module, groups);
+    made
+}
+
+/// What moved into its users is left without any.
+fn remove_unused(module: &mut Module, groups: &[Group]) {
+    let mut dead: FxHashSet<InstructionId> = FxHashSet::default();
+    let mut list = Vec::new();
+    loop {
+        let before = list.len();
+        for &member in groups.iter().flat_map(|group| &group.members) {
+            let root = module[module[member].parent()].root();
+            if member != root
+                && !dead.contains(&member)
+                && module[member].users().iter().all(|user| dead.contains(user))
+            {
+                dead.insert(member);
+                list.push(member);
             }
         }
+        if list.len() == before {
+            break;
+        }
     }
-    made
+    if let Some(&first) = list.first() {
+        let computation = module[first].parent();
+        module.remove_instructions(computation, &list);
+    }
 }
 
 /// Whether the fusion is one that can be emitted; otherwise all stays as it was.
@@ -80,14 +96,11 @@ fn fuse(module: &mut Module, group: &Group) -> bool {
     let shape = module[root].shape.clone();
     let reduces = group.roots.iter().any(|&root| matches!(module[root].op, Op::Reduce(_)));
     let kind = if reduces { FusionKind::Input } else { FusionKind::Loop };
-    let op = Op::Fusion(Fusion {
-        kind,
-        output_to_operand_aliasing: Vec::new(),
-        calls: computation,
-    });
+    let op =
+        Op::Fusion(Fusion { kind, output_to_operand_aliasing: Vec::new(), calls: computation });
     let last = group.roots[group.roots.len() - 1];
     let fusion = module.add_like(last, op, shape, &operands);
-    if rxla_emit::supports(module, fusion).is_err() {
+    if crate::kernels::supports(module, fusion).is_err() {
         module.remove_instruction(fusion);
         module.remove_computation(computation);
         return false;

@@ -32,11 +32,7 @@ fn loop_of(module: &Module, group: &Group) -> Option<Loop> {
     }
 }
 
-pub(super) fn merge(
-    module: &Module,
-    computation: ComputationId,
-    groups: Vec<Group>,
-) -> Vec<Group> {
+pub(super) fn merge(module: &Module, computation: ComputationId, groups: Vec<Group>) -> Vec<Group> {
     let mut merger = Merger::new(module, computation, groups);
     for number in 0..merger.groups.len() {
         merger.grow(number);
@@ -90,7 +86,7 @@ impl<'a> Merger<'a> {
     /// Groups that read what this one reads or makes, or make what it reads.
     fn candidates(&self, number: usize) -> Vec<usize> {
         let group = &self.groups[number];
-        let mut found = Vec::new();
+        let mut found: Vec<usize> = Vec::new();
         for operand in inputs(self.module, group) {
             found.extend(self.root_of.get(&operand));
             // Scalars and small arrays that many read are no reason.

@@ -28,10 +28,10 @@ impl Driver<'_> {
             return Ok(());
         }
         let tokens = compute.operands.iter().chain(&compute.results).any(|l| *l == Leaf::Token);
-        if tokens || rxla_emit::supports(module, id).is_err() {
+        if tokens || crate::kernels::supports(module, id).is_err() {
             return self.fallback(b, compute);
         }
-        let cost = rxla_emit::cost(module, id);
+        let cost = crate::kernels::cost(module, id);
         let work = cost.work();
         if work <= INLINE_WORK && self.inlined < DRIVER_LIMIT {
             self.inlined += cost.statements();
@@ -47,7 +47,7 @@ impl Driver<'_> {
             values(&compute.operands).map(|v| self.source(b, v, &mut addresses)).collect();
         let destinations: Vec<Destination> =
             values(&compute.results).map(|v| self.destination(b, v, &mut addresses)).collect();
-        let elements = rxla_emit::emit(
+        let elements = crate::kernels::emit(
             b,
             self.module,
             compute.instruction,
@@ -160,7 +160,7 @@ impl Driver<'_> {
             };
             destinations.push(Destination::Memory(parameter));
         }
-        let extent = rxla_emit::extent(self.module, compute.instruction);
+        let extent = crate::kernels::extent(self.module, compute.instruction);
         let parallel = work >= PARALLEL_WORK && extent > 1;
         let part = if parallel {
             let begin = inner.parameter(Type::I64);
@@ -169,7 +169,7 @@ impl Driver<'_> {
         } else {
             Part::All
         };
-        rxla_emit::emit(
+        crate::kernels::emit(
             &mut inner,
             self.module,
             compute.instruction,

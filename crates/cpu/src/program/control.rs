@@ -114,16 +114,17 @@ impl Driver<'_> {
         index: Value,
         results: &[ValueId],
     ) -> Result<Vec<Value>> {
-        let mut outcome = Ok(Vec::new());
-        let mut fill = |driver: &mut Self, b: &mut Builder, branches: &[&Block], first: u64| {
-            match driver.branch(b, index, branches, first, results) {
+        let mut outcome: Result<()> = Ok(());
+        let mut fill =
+            |driver: &mut Self, b: &mut Builder, branches: &[&Block], first: u64| match driver
+                .branch(b, index, branches, first, results)
+            {
                 Ok(values) => values,
                 Err(error) => {
                     outcome = Err(error);
                     Vec::new()
                 }
-            }
-        };
+            };
         let then = b.block(|b| fill(self, b, yes, first));
         let otherwise = b.block(|b| fill(self, b, no, first + yes.len() as u64));
         outcome?;
@@ -139,11 +140,7 @@ impl Driver<'_> {
         Ok(results)
     }
 
-    pub(super) fn set_register(
-        &mut self,
-        value: ValueId,
-        parts: &mut impl Iterator<Item = Value>,
-    ) {
+    pub(super) fn set_register(&mut self, value: ValueId, parts: &mut impl Iterator<Item = Value>) {
         let element = memory::take(self.shape(value).element_type, parts);
         self.registers.insert(value, element);
     }
