@@ -9,6 +9,32 @@
 //!
 //! Elements lie as in literals: row-major, one per byte width of the element type, `pred` as a byte
 //! that is 0 or 1, integers below a byte in a byte each, complex numbers as real and imaginary part.
+//!
+//! # How it works
+//!
+//! An instruction is seen as a function from an index to an element (`element.rs`). Indices are
+//! symbolic: affine expressions of loop variables with known ranges (`affine.rs`, `position.rs`), so
+//! that broadcasts, reshapes, slices and the like cost nothing. A first run into a scratch function
+//! learns how the loops should be (`plan.rs`): where to split them so that reshapes need no division,
+//! which may run as one, where to cut them so that pads and concatenations need no conditions. What
+//! does not depend on a loop is put before it: a reduction whose consumer runs along its rows is
+//! computed once per row though nobody says so.
+
+mod affine;
+mod cost;
+mod dot;
+mod dynamic;
+mod element;
+mod emitter;
+mod nest;
+mod ops;
+mod plan;
+mod position;
+mod reduce;
+mod root;
+mod scalar;
+#[cfg(test)]
+mod tests;
 
 use rxla_base::Result;
 use rxla_hlo::{InstructionId, Module};
@@ -34,7 +60,8 @@ pub enum Source {
 /// Where a result (a leaf of the result, if that is a tuple) goes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Destination {
-    /// From this address on. It may be an operand's own address where [`in_place`] says so.
+    /// From this address on. It may be an operand's own address where [`in_place`] says so; the
+    /// same `Value` says that it is.
     Memory(Value),
     /// An array of one element: `emit` returns it.
     Register,
@@ -44,7 +71,52 @@ pub enum Destination {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Part {
     All,
-    /// Units `begin..end` (i64 values) of the [`extent`].
+    /// Units `begin..end` (i64 values) of the [`extent`]. Pieces that cover it, in any order or at
+    /// once, do what `All` does, to the bit.
     Range(Value, Value),
 }
 
+/// Roughly what an instruction takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Cost {
+    /// Scalar operations; a mathematical function counts as several.
+    pub operations: i64,
+    /// Bytes read and written.
+    pub bytes: i64,
+}
+
+/// Appends what computes `id` from `operands` (one per leaf of the operands, in order) into
+/// `destinations` (one per leaf of the result). Gives the elements that go to registers.
+///
+/// Where this fails, what was appended is of no use, but blocks are closed; ask [`supports`] first.
+pub fn emit(
+    builder: &mut Builder,
+    module: &Module,
+    id: InstructionId,
+    operands: &[Source],
+    destinations: &[Destination],
+    part: Part,
+) -> Result<Vec<Option<Element>>> {
+    root::emit(builder, module, id, operands, destinations, part)
+}
+
+/// Whether [`emit`] can do it; else an error that names what is not implemented.
+pub fn supports(module: &Module, id: InstructionId) -> Result<()> {
+    root::look(module, id).map(|_| ())
+}
+
+/// How many units of work there are that may be done apart; 1 if it cannot be divided.
+pub fn extent(module: &Module, id: InstructionId) -> i64 {
+    root::extent(module, id).unwrap_or(1)
+}
+
+pub fn cost(module: &Module, id: InstructionId) -> Cost {
+    root::look(module, id).map(|look| look.cost).unwrap_or_default()
+}
+
+/// Whether leaf `result` of the result may be written to the memory of operand leaf `operand`,
+/// element by element as it is computed: each element of the operand is read only for the element
+/// that takes its place.
+pub fn in_place(module: &Module, id: InstructionId, operand: usize, result: usize) -> bool {
+    root::in_place(module, id, operand, result)
+}

@@ -14,6 +14,12 @@ pub struct Builder {
     open: Vec<Open>,
 }
 
+/// Blocks put aside by [`Builder::suspend`].
+pub struct Suspended {
+    inner: Vec<Open>,
+    depth: usize,
+}
+
 struct Open {
     statements: Vec<Statement>,
     constants: Vec<(Type, u64, Value)>,
@@ -224,12 +230,34 @@ impl Builder {
 
     /// Collects what `fill` builds into a block of its own that yields what `fill` returns.
     pub fn block(&mut self, fill: impl FnOnce(&mut Builder) -> Vec<Value>) -> Block {
-        self.open.push(Open { statements: Vec::new(), constants: Vec::new() });
+        self.open();
         let yields = fill(self);
         self.close(yields)
     }
 
-    fn close(&mut self, yields: Vec<Value>) -> Block {
+    /// Opens a block for callers that cannot use [`Builder::block`]; [`Builder::close`] ends it.
+    pub fn open(&mut self) {
+        self.open.push(Open { statements: Vec::new(), constants: Vec::new() });
+    }
+
+    /// How many blocks are open, the function's body included.
+    pub fn depth(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Puts the blocks inside the outermost `depth` ones aside, so that what is built next stands
+    /// before them: what does not change in a loop can be put before it.
+    pub fn suspend(&mut self, depth: usize) -> Suspended {
+        assert!(depth > 0, "the function's body stays");
+        Suspended { inner: self.open.split_off(depth), depth }
+    }
+
+    pub fn resume(&mut self, suspended: Suspended) {
+        assert_eq!(self.open.len(), suspended.depth, "blocks opened meanwhile are closed");
+        self.open.extend(suspended.inner);
+    }
+
+    pub fn close(&mut self, yields: Vec<Value>) -> Block {
         let open = self.open.pop().expect("a block is open");
         Block { statements: open.statements, yields }
     }

@@ -1,0 +1,224 @@
+//! Loop nests over the dimensions of an array: which loops run as one, which are written out, which
+//! run in lanes, and where they are cut.
+
+use rxla_base::Result;
+use rxla_kernel::{BinaryOp, LoopKind, Value};
+
+use crate::affine::{Affine, Index};
+use crate::emitter::{Definition, Emitter, Group, SymbolInfo};
+use crate::plan::{NestId, Origin, PlannedLoop};
+
+/// One loop of a nest, or several planned ones that run as one.
+#[derive(Clone, Debug)]
+pub(crate) struct Loop {
+    /// Each with its position in the plan; the last one runs fastest.
+    pub(crate) members: Vec<(usize, PlannedLoop)>,
+    pub(crate) style: Style,
+    /// Values of the first member at which the loop is cut, times the size of the others.
+    pub(crate) cuts: Vec<i64>,
+    /// What part of it runs, if not all.
+    pub(crate) bounds: Option<(Value, Value)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Style {
+    Loop(LoopKind),
+    /// One copy of the body per value.
+    Straight,
+}
+
+impl Loop {
+    pub(crate) fn size(&self) -> i64 {
+        self.members.iter().map(|member| member.1.size).product()
+    }
+}
+
+/// The body of a nest: the index per dimension and the carried values; gives the next ones.
+pub(crate) type Body<'b> = dyn FnMut(&mut Emitter<'_>, &Index, &[Value]) -> Result<Vec<Value>> + 'b;
+
+/// Up to this size a loop is written out if its body is small.
+const STRAIGHT: i64 = 9;
+/// As many copies of a body, and values in all copies together, at most.
+const MOST_COPIES: i64 = 16;
+const MOST_VALUES: i64 = 1500;
+/// A loop that is split among threads has at least so many units, if dimensions allow.
+const FEW_UNITS: i64 = 64;
+
+impl Emitter<'_> {
+    /// The loops over an array's dimensions as the plan has them; the innermost runs as `kind`.
+    pub(crate) fn loops(&mut self, id: NestId, dims: &[i64], kind: LoopKind) -> Vec<Loop> {
+        let plan = self.nest_plan(id, dims);
+        let mut loops: Vec<Loop> = Vec::new();
+        let looking = self.learned.is_some();
+        for (position, planned) in plan.loops().into_iter().enumerate() {
+            let joined = position > 0 && !looking && !plan.apart[position - 1];
+            match loops.last_mut() {
+                Some(last) if joined => {
+                    last.members.push((position, planned));
+                    last.cuts.iter_mut().for_each(|cut| *cut *= planned.size);
+                }
+                _ => loops.push(Loop {
+                    members: vec![(position, planned)],
+                    style: Style::Loop(LoopKind::Sequential),
+                    cuts: if looking { Vec::new() } else { plan.cuts[position].clone() },
+                    bounds: None,
+                }),
+            }
+        }
+        if looking {
+            return loops;
+        }
+        let mut copies = 1;
+        for each in loops.iter_mut().rev() {
+            let size = each.size();
+            if size > STRAIGHT
+                || copies * size > MOST_COPIES
+                || copies * size * self.plan.body_values > MOST_VALUES
+            {
+                break;
+            }
+            each.style = Style::Straight;
+            copies *= size;
+        }
+        let innermost = loops.iter_mut().rev().find(|each| each.style != Style::Straight);
+        if let Some(innermost) = innermost {
+            innermost.style = Style::Loop(kind);
+        }
+        loops
+    }
+
+    /// Runs a body for each index.
+    pub(crate) fn nest(
+        &mut self,
+        id: NestId,
+        rank: usize,
+        loops: &[Loop],
+        carried: &[Value],
+        body: &mut Body<'_>,
+    ) -> Result<Vec<Value>> {
+        let index: Index = (0..rank).map(|_| Affine::default()).collect();
+        self.nest_inside(id, index, loops, carried, body)
+    }
+
+    fn nest_inside(
+        &mut self,
+        id: NestId,
+        index: Index,
+        loops: &[Loop],
+        carried: &[Value],
+        body: &mut Body<'_>,
+    ) -> Result<Vec<Value>> {
+        let Some((first, inner)) = loops.split_first() else {
+            return body(self, &index, carried);
+        };
+        let mut carried = carried.to_vec();
+        let kind = match first.style {
+            Style::Loop(kind) => kind,
+            Style::Straight => {
+                for value in 0..first.size() {
+                    let index = constant_index(&index, first, value);
+                    carried = self.nest_inside(id, index, inner, &carried, body)?;
+                }
+                return Ok(carried);
+            }
+        };
+        let mut ends = first.cuts.clone();
+        ends.push(first.size());
+        let mut start = 0;
+        for end in ends {
+            let bounds = self.bounds(first, start, end);
+            carried = self.for_loop(kind, bounds, &carried, |emitter, variable, carried| {
+                let index = emitter.loop_index(id, &index, first, variable, (start, end));
+                emitter.nest_inside(id, index, inner, carried, body)
+            })?;
+            start = end;
+        }
+        Ok(carried)
+    }
+
+    fn bounds(&mut self, each: &Loop, start: i64, end: i64) -> (Value, Value, i64) {
+        let (low, high) = (self.builder.index(start), self.builder.index(end));
+        let Some((begin, finish)) = each.bounds else { return (low, high, 1) };
+        if each.cuts.is_empty() {
+            return (begin, finish, 1);
+        }
+        let low = self.builder.binary(BinaryOp::SMax, low, begin);
+        let high = self.builder.binary(BinaryOp::SMin, high, finish);
+        (low, high, 1)
+    }
+
+    /// The index with a loop's variable, which runs from `start` to `end`, in its dimensions.
+    fn loop_index(
+        &mut self,
+        nest: NestId,
+        index: &Index,
+        each: &Loop,
+        variable: Value,
+        (start, end): (i64, i64),
+    ) -> Index {
+        let depth = self.depth();
+        let mut index = index.clone();
+        let looking = self.learned.is_some();
+        if let [(position, planned)] = &each.members[..] {
+            let origin = looking.then_some(Origin { nest, position: *position });
+            let definition = Definition::Value(variable);
+            let info = SymbolInfo { low: start, high: end - 1, depth, definition, origin };
+            let symbol = self.symbol(info);
+            add_to(&mut index, planned, &Affine::symbol(symbol));
+            return index;
+        }
+        let number = self.groups.len();
+        let inner: i64 = each.members[1..].iter().map(|member| member.1.size).product();
+        let mut members = Vec::new();
+        for (at, (_, planned)) in each.members.iter().enumerate() {
+            let (low, high) = match at {
+                0 => (start / inner, (end - 1) / inner),
+                _ => (0, planned.size - 1),
+            };
+            let definition = Definition::Member(number);
+            let symbol = self.symbol(SymbolInfo { low, high, depth, definition, origin: None });
+            members.push((symbol, planned.size));
+            add_to(&mut index, planned, &Affine::symbol(symbol));
+        }
+        self.groups.push(Group { value: variable, depth, members });
+        index
+    }
+}
+
+fn add_to(index: &mut Index, planned: &PlannedLoop, value: &Affine) {
+    let own = &mut index[planned.dimension];
+    *own = own.plus(&value.times(planned.stride));
+}
+
+fn constant_index(index: &Index, each: &Loop, value: i64) -> Index {
+    let mut index = index.clone();
+    let mut rest = value;
+    for (_, planned) in each.members.iter().rev() {
+        add_to(&mut index, planned, &Affine::constant(rest % planned.size));
+        rest /= planned.size;
+    }
+    index
+}
+
+/// Makes the outermost loops one that counts the units of work, enough of them to be shared; gives
+/// their number. Loops stay as they are if there is only one unit.
+pub(crate) fn split_units(loops: &mut Vec<Loop>) -> i64 {
+    let Some(first) = loops.first() else { return 1 };
+    let mut units = first.size();
+    let mut joined = 1;
+    if first.cuts.is_empty() {
+        while units < FEW_UNITS && joined + 1 < loops.len() && loops[joined].cuts.is_empty() {
+            units *= loops[joined].size();
+            joined += 1;
+        }
+    }
+    let members = loops[..joined].iter().flat_map(|each| each.members.clone()).collect();
+    let kind = match loops[0].style {
+        Style::Loop(kind) if joined == 1 => kind,
+        Style::Loop(_) | Style::Straight => LoopKind::Sequential,
+    };
+    let cuts = loops[0].cuts.clone();
+    let unit = Loop { members, style: Style::Loop(kind), cuts, bounds: None };
+    loops.splice(..joined, [unit]);
+    units
+}

@@ -1,0 +1,1 @@
+//! Inverse trigonometric and hyperbolic functions of complex numbers.

@@ -1,0 +1,163 @@
+//! What a first run of the emitter finds out about the loops, for the run that counts: which
+//! dimensions to split so that reshapes need no division, which neighbours run as one loop, and where
+//! to cut a loop so that what is padded or concatenated is known in each piece.
+
+use rustc_hash::FxHashMap;
+use rxla_hlo::InstructionId;
+
+use crate::affine::Affine;
+
+/// A loop nest: that of a group of results, or one inside, such as a reduction's.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(crate) enum NestId {
+    Results(usize),
+    Inner(InstructionId),
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Plan {
+    /// How many values the body of a first run had.
+    pub(crate) body_values: i64,
+    nests: FxHashMap<NestId, NestPlan>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct NestPlan {
+    /// Per dimension the sizes of the loops that run through it, the outermost first.
+    pub(crate) factors: Vec<Vec<i64>>,
+    /// Per loop whether it stays apart from the next.
+    pub(crate) apart: Vec<bool>,
+    /// Per loop the values at which it is cut.
+    pub(crate) cuts: Vec<Vec<i64>>,
+}
+
+impl NestPlan {
+    pub(crate) fn new(dims: &[i64]) -> NestPlan {
+        // A dimension of one element needs no loop.
+        let factors: Vec<Vec<i64>> =
+            dims.iter().map(|&size| if size == 1 { Vec::new() } else { vec![size] }).collect();
+        let count = factors.iter().map(Vec::len).sum();
+        NestPlan { factors, apart: vec![true; count], cuts: vec![Vec::new(); count] }
+    }
+
+    /// All loops in order, each with its dimension and how far one step of it goes there.
+    pub(crate) fn loops(&self) -> Vec<PlannedLoop> {
+        let mut loops = Vec::new();
+        for (dimension, factors) in self.factors.iter().enumerate() {
+            for (at, &size) in factors.iter().enumerate() {
+                let stride = factors[at + 1..].iter().product();
+                loops.push(PlannedLoop { dimension, size, stride });
+            }
+        }
+        loops
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlannedLoop {
+    pub(crate) dimension: usize,
+    pub(crate) size: i64,
+    pub(crate) stride: i64,
+}
+
+/// Loop number `position` of a nest.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(crate) struct Origin {
+    pub(crate) nest: NestId,
+    pub(crate) position: usize,
+}
+
+/// What a run has seen.
+#[derive(Default, Debug)]
+pub(crate) struct Learned {
+    /// A loop and what its inner part should count.
+    pub(crate) splits: Vec<(Origin, i64)>,
+    pub(crate) cuts: Vec<(Origin, i64)>,
+    /// Loops that may not be one with the next.
+    pub(crate) apart: Vec<Origin>,
+    /// The nests that were run, with their dimensions.
+    pub(crate) nests: Vec<(NestId, Vec<i64>)>,
+    /// Operand leaf and position of each load, result leaf and position of each store.
+    pub(crate) loads: Vec<(usize, Affine)>,
+    pub(crate) stores: Vec<(usize, Affine)>,
+}
+
+/// A nest is not cut into more pieces than this: each is a copy of the code.
+const MOST_PIECES: usize = 12;
+
+impl Plan {
+    pub(crate) fn nest(&self, id: NestId, dims: &[i64]) -> NestPlan {
+        self.nests.get(&id).cloned().unwrap_or_else(|| NestPlan::new(dims))
+    }
+
+    /// Applies the splits, after which another run must look again; `None` if there are none.
+    pub(crate) fn split(&self, learned: &Learned) -> Option<Plan> {
+        let mut plan = self.clone();
+        let mut changed = false;
+        let mut seen: Vec<Origin> = Vec::new();
+        for &(origin, inner) in &learned.splits {
+            // Positions count the loops of this run, so one split per nest at a time.
+            if seen.iter().any(|known| known.nest == origin.nest) {
+                continue;
+            }
+            seen.push(origin);
+            let Some((_, dims)) = learned.nests.iter().find(|nest| nest.0 == origin.nest) else {
+                continue;
+            };
+            let mut nest = plan.nest(origin.nest, dims);
+            let mut position = 0;
+            'found: for factors in &mut nest.factors {
+                for at in 0..factors.len() {
+                    if position == origin.position {
+                        if factors[at] % inner == 0 && inner > 1 && inner < factors[at] {
+                            factors[at] /= inner;
+                            factors.insert(at + 1, inner);
+                            changed = true;
+                        }
+                        break 'found;
+                    }
+                    position += 1;
+                }
+            }
+            let count = nest.factors.iter().map(Vec::len).sum();
+            nest.apart = vec![true; count];
+            nest.cuts = vec![Vec::new(); count];
+            plan.nests.insert(origin.nest, nest);
+        }
+        changed.then_some(plan)
+    }
+
+    /// The plan with neighbours joined and loops cut as a run without splits has shown.
+    pub(crate) fn finished(&self, learned: &Learned) -> Plan {
+        let mut plan = self.clone();
+        for (id, dims) in &learned.nests {
+            let mut nest = plan.nest(*id, dims);
+            let loops = nest.loops();
+            nest.apart = vec![false; loops.len()];
+            nest.cuts = vec![Vec::new(); loops.len()];
+            let of_nest = |origin: &Origin| origin.nest == *id && origin.position < loops.len();
+            for origin in learned.apart.iter().filter(|origin| of_nest(origin)) {
+                nest.apart[origin.position] = true;
+            }
+            for (origin, at) in learned.cuts.iter().filter(|cut| of_nest(&cut.0)) {
+                let cuts = &mut nest.cuts[origin.position];
+                if *at > 0 && *at < loops[origin.position].size && !cuts.contains(at) {
+                    cuts.push(*at);
+                }
+            }
+            let mut pieces = 1;
+            for (position, cuts) in nest.cuts.iter_mut().enumerate() {
+                cuts.sort_unstable();
+                if pieces * (cuts.len() + 1) > MOST_PIECES {
+                    cuts.clear();
+                }
+                pieces *= cuts.len() + 1;
+                if !cuts.is_empty() && position > 0 {
+                    nest.apart[position - 1] = true;
+                }
+            }
+            plan.nests.insert(*id, nest);
+        }
+        plan
+    }
+}

@@ -1,0 +1,208 @@
+//! Each elementwise op on each type that has it.
+
+use rxla_hlo::literal::Tolerance;
+use rxla_hlo::op::{BinaryKind, UnaryKind};
+use rxla_hlo::{ElementType, TypeClass};
+
+use super::{EXACT, NUMBERS, check, check_within, one};
+
+/// What results may differ by: mathematical functions are approximated, and sums of narrow floats
+/// rounded through `f32` rather than `f64`.
+fn tolerance(element_type: ElementType, ulps: u64) -> Tolerance {
+    match element_type.class() {
+        TypeClass::Float | TypeClass::Complex => Tolerance { ulps, ..EXACT },
+        TypeClass::Pred | TypeClass::Signed | TypeClass::Unsigned => EXACT,
+    }
+}
+
+#[test]
+fn binary_ops() {
+    use BinaryKind::*;
+    for &ty in
+        NUMBERS.iter().chain(&[ElementType::Pred, ElementType::F8e5m2, ElementType::F8e4m3fn])
+    {
+        let class = ty.class();
+        for &kind in BinaryKind::ALL {
+            let defined = match (class, kind) {
+                (_, Complex) => matches!(ty, ElementType::F32 | ElementType::F64),
+                (TypeClass::Pred, _) => {
+                    matches!(kind, Add | Maximum | Or | Multiply | Minimum | And | Xor)
+                }
+                (TypeClass::Signed | TypeClass::Unsigned, _) => kind != Atan2,
+                (TypeClass::Float, _) => !matches!(
+                    kind,
+                    And | Or | Xor | Mulhi | ShiftLeft | ShiftRightArithmetic | ShiftRightLogical
+                ),
+                (TypeClass::Complex, _) => {
+                    matches!(kind, Add | Subtract | Multiply | Divide)
+                }
+            };
+            if !defined {
+                continue;
+            }
+            let shape = format!("{ty}[67]");
+            let result = match kind {
+                Complex => format!("{}[67]", ty.complex_of().expect("a float")),
+                _ => shape.clone(),
+            };
+            let ulps = if matches!(kind, Atan2 | Power) { 4 } else { 0 };
+            check_within(&one(&result, kind.name(), &[&shape, &shape]), tolerance(ty, ulps));
+        }
+    }
+}
+
+#[test]
+fn unary_ops() {
+    use UnaryKind::*;
+    for &ty in NUMBERS.iter().chain(&[ElementType::Pred, ElementType::F8e4m3b11fnuz]) {
+        for &kind in UnaryKind::ALL {
+            let integers = matches!(kind, CountLeadingZeros | Negate | Not | PopulationCount);
+            let exact = matches!(
+                kind,
+                Abs | Ceil
+                    | Floor
+                    | Imag
+                    | IsFinite
+                    | Negate
+                    | Real
+                    | RoundNearestAfz
+                    | RoundNearestEven
+                    | Sign
+                    | Sqrt
+            );
+            let defined = match ty.class() {
+                TypeClass::Pred => kind == Not,
+                TypeClass::Signed => integers || matches!(kind, Abs | Sign),
+                TypeClass::Unsigned => integers,
+                TypeClass::Float => !matches!(kind, CountLeadingZeros | Not | PopulationCount),
+                TypeClass::Complex => matches!(kind, Real | Imag | Negate),
+            };
+            if !defined {
+                continue;
+            }
+            let operand = format!("{ty}[67]");
+            let result = match kind {
+                IsFinite => "pred[67]".to_owned(),
+                Real | Imag | Abs => format!("{}[67]", ty.real_part()),
+                _ => operand.clone(),
+            };
+            let ulps = if exact { 0 } else { 4 };
+            check_within(&one(&result, kind.name(), &[&operand]), tolerance(ty, ulps));
+        }
+    }
+}
+
+#[test]
+fn comparisons() {
+    for &ty in NUMBERS.iter().chain(&[ElementType::Pred, ElementType::F8e4m3fnuz]) {
+        for direction in ["EQ", "NE", "GE", "GT", "LE", "LT"] {
+            if ty.is_complex() && !matches!(direction, "EQ" | "NE") {
+                continue;
+            }
+            let shape = format!("{ty}[67]");
+            let op = format!("compare direction={direction}");
+            check(&one("pred[67]", &op, &[&shape, &shape]));
+            if ty.is_float() {
+                let op = format!("compare direction={direction}, type=TOTALORDER");
+                check(&one("pred[67]", &op, &[&shape, &shape]));
+            }
+        }
+    }
+}
+
+#[test]
+fn conversions() {
+    let small = [
+        ElementType::Pred,
+        ElementType::S1,
+        ElementType::U1,
+        ElementType::F8e5m2,
+        ElementType::F8e4m3,
+        ElementType::F8e4m3fn,
+        ElementType::F8e4m3b11fnuz,
+        ElementType::F8e3m4,
+        ElementType::F8e5m2fnuz,
+        ElementType::F8e4m3fnuz,
+        ElementType::F8e8m0fnu,
+        ElementType::F6e3m2fn,
+        ElementType::F6e2m3fn,
+        ElementType::F4e2m1fn,
+    ];
+    let all: Vec<ElementType> = NUMBERS.iter().chain(&small).copied().collect();
+    for &from in &all {
+        for &to in &all {
+            let scalar_float = to.is_float() && to.bit_width() <= 8;
+            if scalar_float && from.is_integer() && from.bit_width() > 32 {
+                continue;
+            }
+            check(&one(&format!("{to}[67]"), "convert", &[&format!("{from}[67]")]));
+        }
+    }
+}
+
+#[test]
+fn selection() {
+    for &ty in &NUMBERS {
+        let shape = format!("{ty}[5,7]");
+        check(&one(&shape, "select", &["pred[5,7]", &shape, &shape]));
+        if !ty.is_complex() {
+            let scalar = format!("{ty}[]");
+            check(&one(&shape, "clamp", &[&scalar, &shape, &scalar]));
+            check(&one(&shape, "clamp", &[&shape, &shape, &shape]));
+        }
+    }
+    check(&one("f32[5,7]", "select", &["pred[]", "f32[5,7]", "f32[5,7]"]));
+}
+
+#[test]
+fn reduced_precision() {
+    for ty in ["f64", "f32", "f16", "bf16", "f8e5m2"] {
+        for (exponent, mantissa) in [(5, 10), (8, 7), (8, 23), (2, 3), (11, 52), (3, 0)] {
+            let op = format!("reduce-precision exponent_bits={exponent}, mantissa_bits={mantissa}");
+            let shape = format!("{ty}[67]");
+            check(&one(&shape, &op, &[&shape]));
+        }
+    }
+}
+
+#[test]
+fn bitcasts() {
+    for (from, to) in
+        [("f32", "s32"), ("u64", "f64"), ("bf16", "u16"), ("f16", "s16"), ("s4", "u4")]
+    {
+        check(&one(&format!("{to}[9]"), "bitcast-convert", &[&format!("{from}[9]")]));
+    }
+    check(&one("u8[9,4]", "bitcast-convert", &["f32[9]"]));
+    check(&one("f32[9]", "bitcast-convert", &["u8[9,4]"]));
+    check(&one("u32[3,9,2]", "bitcast-convert", &["f64[3,9]"]));
+    check(&one("s64[3,9]", "bitcast-convert", &["u16[3,9,4]"]));
+}
+
+#[test]
+fn shapes_without_many_elements() {
+    for dims in ["", "0", "3,0", "1", "1,1", "2,3,1"] {
+        let shape = format!("f32[{dims}]");
+        check(&one(&shape, "multiply", &[&shape, &shape]));
+    }
+}
+
+#[test]
+fn several_results() {
+    check(
+        "HloModule test
+         ENTRY main {
+           p0 = f32[5,7] parameter(0)
+           p1 = s32[5,7] parameter(1)
+           a = f32[5,7] add(p0, p0)
+           b = s32[5,7] multiply(p1, p1)
+           c = f32[5,7] convert(b)
+           d = f32[5,7] add(a, c)
+           one = f32[] constant(1)
+           e = f32[3] broadcast(one), dimensions={}
+           ROOT r = (f32[5,7], s32[5,7], (f32[5,7], f32[3])) tuple(a, b, (d, e))
+         }"
+        .replace("(d, e))", "inner)")
+        .replace("ROOT", "inner = (f32[5,7], f32[3]) tuple(d, e)\n           ROOT")
+        .as_str(),
+    );
+}
