@@ -182,6 +182,13 @@ unsafe fn run_in<T: Native>(
     right: *const u8,
     result: *mut u8,
 ) -> Result<()> {
+    if [dot.left, dot.right, dot.result].into_iter().all(T::is_native) {
+        let (left, right, result) = (left.cast::<T>(), right.cast::<T>(), result.cast::<T>());
+        // SAFETY: the caller's promise.
+        if unsafe { gemm::lanes::multiply(context, dot, left, right, result) } {
+            return Ok(());
+        }
+    }
     let batch: usize = dot.batch.iter().map(|dim| dim.size).product();
     let (mut rows, mut columns, mut summed) =
         (dot.rows.clone(), dot.columns.clone(), dot.summed.clone());
@@ -386,8 +393,12 @@ fn make_dense(dims: &mut [Dim], inner: usize) {
     }
 }
 
-/// Tiles are written fastest where columns lie together in the result.
+/// Tiles are written fastest where columns lie together in the result; but few columns leave most of a
+/// tile unused.
 fn prefers_swap(m: &Axis, n: &Axis) -> bool {
+    if m.len().min(n.len()) < 4 {
+        return n.len() < m.len();
+    }
     let last = |axis: &Axis| axis.dims.last().map_or(isize::MAX, |dim| dim.strides[1]);
     last(n) != 1 && last(m) == 1
 }

@@ -108,11 +108,11 @@ casts! {
 }
 
 macro_rules! halves {
-    ($($half:ty => $($to:ty),*;)*) => {$($(
+    ($($half:ty, $widen:path => $($to:ty),*;)*) => {$($(
         impl Load<$to> for $half {
             #[inline(always)]
             fn load(self) -> $to {
-                self.to_f32() as $to
+                $widen(self) as $to
             }
         }
 
@@ -126,8 +126,26 @@ macro_rules! halves {
 }
 
 halves! {
-    f16 => i32, i64, f32, f64;
-    bf16 => i32, i64, f32, f64;
+    f16, widen_f16 => i32, i64, f32, f64;
+    bf16, widen_bf16 => i32, i64, f32, f64;
+}
+
+// Both without branches, so that loops over them become vector code.
+
+/// The bits of the larger type, scaled so that its exponent's bias is right; infinities and NaN have
+/// the greatest exponent in either.
+#[inline(always)]
+pub(crate) fn widen_f16(half: f16) -> f32 {
+    let bits = u32::from(half.to_bits());
+    let magnitude = f32::from_bits((bits & 0x7fff) << 13) * f32::from_bits(0x7780_0000);
+    let special = if bits & 0x7c00 == 0x7c00 { 0x7f80_0000 } else { 0 };
+    f32::from_bits(magnitude.to_bits() | special | (bits & 0x8000) << 16)
+}
+
+/// The upper half of a float.
+#[inline(always)]
+pub(crate) fn widen_bf16(half: bf16) -> f32 {
+    f32::from_bits(u32::from(half.to_bits()) << 16)
 }
 
 /// Evaluates an expression with `S` standing for the Rust type of an element; a complex number
@@ -187,3 +205,25 @@ macro_rules! with_element {
     };
 }
 pub(crate) use with_element;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_halves_widen_exactly() {
+        for bits in 0..=u16::MAX {
+            let (ours, theirs) = (widen_f16(f16::from_bits(bits)), f16::from_bits(bits).to_f32());
+            assert!(
+                ours.to_bits() == theirs.to_bits() || ours.is_nan() && theirs.is_nan(),
+                "{bits:x}"
+            );
+            let (ours, theirs) =
+                (widen_bf16(bf16::from_bits(bits)), bf16::from_bits(bits).to_f32());
+            assert!(
+                ours.to_bits() == theirs.to_bits() || ours.is_nan() && theirs.is_nan(),
+                "{bits:x}"
+            );
+        }
+    }
+}

@@ -21,6 +21,7 @@
 
 pub mod allocator;
 pub mod context;
+pub mod convolution;
 pub mod dot;
 pub mod element;
 mod gemm;

@@ -7,6 +7,7 @@ use std::ffi::c_void;
 
 use half::{bf16, f16};
 
+use crate::convolution::rxla_convolution;
 use crate::dot::rxla_dot;
 use crate::pool::rxla_parallel_for;
 
@@ -49,6 +50,7 @@ const TABLE: &[Symbol] = table! {
     "memcpy" => libc::memcpy,
     "memmove" => libc::memmove,
     "memset" => libc::memset,
+    "rxla_convolution" => rxla_convolution,
     "rxla_dot" => rxla_dot,
     "rxla_parallel_for" => rxla_parallel_for,
 };

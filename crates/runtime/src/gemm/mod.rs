@@ -6,8 +6,10 @@
 //! cut into blocks by its length alone, so results are the same for any number of threads.
 
 pub(crate) mod axis;
+pub(crate) mod lanes;
 pub(crate) mod micro;
 pub(crate) mod pack;
+mod sets;
 mod vector;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +21,7 @@ use crate::context::Context;
 use axis::Axis;
 use micro::{Kernels, MAX_ROWS, Tile};
 use pack::Pack;
+use sets::for_each_set;
 
 /// A type that sums are computed in. Integers wrap.
 pub(crate) trait Compute: Copy + PartialEq + Send + Sync + 'static {

@@ -118,52 +118,14 @@ impl<T: Compute> Job<'_, T> {
     }
 }
 
-/// Makes `$name` call the body compiled for the best instruction set there is.
-macro_rules! for_each_set {
-    ($(#[$doc:meta])* unsafe fn $name:ident = $body:ident($($argument:ident: $type:ty),*) -> $result:ty) => {
-        $(#[$doc])*
-        unsafe fn $name<T: Compute>($($argument: $type),*) -> $result {
-            #[cfg(target_arch = "x86_64")]
-            {
-                /// # Safety
-                ///
-                /// That of the body, and the processor has the instructions.
-                #[target_feature(enable = "avx512f,fma")]
-                unsafe fn avx512<T: Compute>($($argument: $type),*) -> $result {
-                    // SAFETY: the caller's promise.
-                    unsafe { $body($($argument),*) }
-                }
-                /// # Safety
-                ///
-                /// That of the body, and the processor has the instructions.
-                #[target_feature(enable = "avx2,fma")]
-                unsafe fn avx2<T: Compute>($($argument: $type),*) -> $result {
-                    // SAFETY: the caller's promise.
-                    unsafe { $body($($argument),*) }
-                }
-                if is_x86_feature_detected!("avx512f") {
-                    // SAFETY: the caller's promise, and just detected.
-                    return unsafe { avx512($($argument),*) };
-                }
-                if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                    // SAFETY: the caller's promise, and just detected.
-                    return unsafe { avx2($($argument),*) };
-                }
-            }
-            // SAFETY: the caller's promise.
-            unsafe { $body($($argument),*) }
-        }
-    };
-}
-
-for_each_set! {
+super::for_each_set! {
     /// # Safety
     ///
     /// None is asked for; slices are of equal length.
     unsafe fn dot = dot_body(x: &[T], y: &[T]) -> T
 }
 
-for_each_set! {
+super::for_each_set! {
     /// # Safety
     ///
     /// From `start` on there are as many rows as `x` is long, `step` apart, each as long as `sums`.

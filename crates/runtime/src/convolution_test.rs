@@ -1,0 +1,305 @@
+//! Convolutions against the sum over all taps, place by place.
+
+use super::*;
+use crate::pool::Pool;
+
+/// What a case varies; the rest follows.
+#[derive(Clone, Debug)]
+struct Case {
+    images: usize,
+    features: usize,
+    outputs: usize,
+    feature_groups: usize,
+    batch_groups: usize,
+    /// Input, kernel, stride, low and high padding, dilation of operand and window, reversed.
+    spatial: Vec<(usize, usize, usize, isize, isize, usize, usize, bool)>,
+    /// Whether features come last in operand and result.
+    features_last: bool,
+}
+
+fn dense(sizes: &[usize], order: &[usize]) -> Vec<isize> {
+    let mut strides = vec![0; sizes.len()];
+    let mut stride = 1;
+    for &dim in order.iter().rev() {
+        strides[dim] = stride;
+        stride *= sizes[dim] as isize;
+    }
+    strides
+}
+
+fn build(case: &Case, element: Element) -> (Convolution, [usize; 3]) {
+    let rank = case.spatial.len();
+    let input: Vec<usize> = case.spatial.iter().map(|dim| dim.0).collect();
+    let kernel: Vec<usize> = case.spatial.iter().map(|dim| dim.1).collect();
+    let output: Vec<usize> = case
+        .spatial
+        .iter()
+        .map(|&(input, kernel, stride, low, high, left, right, _)| {
+            let dilated = if input == 0 { 0 } else { (input - 1) * left + 1 } as isize;
+            let window = ((kernel - 1) * right + 1) as isize;
+            let room = dilated + low + high - window;
+            if room < 0 { 0 } else { room as usize / stride + 1 }
+        })
+        .collect();
+    let order: Vec<usize> = match case.features_last {
+        true => std::iter::once(0).chain(2..2 + rank).chain([1]).collect(),
+        false => (0..2 + rank).collect(),
+    };
+    let sizes = |a: usize, b: usize, space: &[usize]| [&[a, b], space].concat();
+    let left_sizes = sizes(case.images, case.features, &input);
+    let right_sizes = sizes(case.features / case.feature_groups, case.outputs, &kernel);
+    let result_sizes = sizes(case.images / case.batch_groups, case.outputs, &output);
+    let left = dense(&left_sizes, &order);
+    // The window's features go last, as is usual, or first.
+    let right_order: Vec<usize> = match case.features_last {
+        true => (2..2 + rank).chain([0, 1]).collect(),
+        false => [1, 0].into_iter().chain(2..2 + rank).collect(),
+    };
+    let right = dense(&right_sizes, &right_order);
+    let result = dense(&result_sizes, &order);
+    let mut right_start = 0;
+    let spatial = (0..rank)
+        .map(|i| {
+            let (input, kernel, stride, pad_low, _, left_dilation, right_dilation, reversed) =
+                case.spatial[i];
+            if reversed {
+                right_start += (kernel as isize - 1) * right[2 + i];
+            }
+            Spatial {
+                input,
+                kernel,
+                output: output[i],
+                stride,
+                pad_low,
+                left_dilation,
+                right_dilation,
+                left_stride: left[2 + i],
+                right_stride: if reversed { -right[2 + i] } else { right[2 + i] },
+                result_stride: result[2 + i],
+            }
+        })
+        .collect();
+    let convolution = Convolution {
+        left: element,
+        right: element,
+        result: element,
+        images: case.images,
+        image_strides: [left[0], result[0]],
+        features: case.features,
+        left_feature_stride: left[1],
+        right_feature_stride: right[0],
+        outputs: case.outputs,
+        output_strides: [right[1], result[1]],
+        feature_groups: case.feature_groups,
+        batch_groups: case.batch_groups,
+        right_start,
+        spatial,
+    };
+    let count = |sizes: &[usize]| sizes.iter().product();
+    (convolution, [count(&left_sizes), count(&right_sizes), count(&result_sizes)])
+}
+
+/// The definition: every place, every tap.
+fn plain(c: &Convolution, left: &[f32], right: &[f32], count: usize) -> Vec<f32> {
+    let mut result = vec![0.0; count];
+    let images = c.images / c.batch_groups;
+    let features = c.features / c.feature_groups;
+    let per_group = c.outputs / c.feature_groups.max(c.batch_groups);
+    let outputs: Vec<usize> = c.spatial.iter().map(|dim| dim.output).collect();
+    let kernels: Vec<usize> = c.spatial.iter().map(|dim| dim.kernel).collect();
+    let unravel = |mut index: usize, sizes: &[usize]| {
+        let mut at = vec![0; sizes.len()];
+        for i in (0..sizes.len()).rev() {
+            at[i] = index % sizes[i];
+            index /= sizes[i];
+        }
+        at
+    };
+    for image in 0..images {
+        for output in 0..c.outputs {
+            let group = output / per_group;
+            for place in 0..outputs.iter().product() {
+                let place = unravel(place, &outputs);
+                let mut sum = 0.0;
+                for feature in 0..features {
+                    'taps: for tap in 0..kernels.iter().product() {
+                        let tap = unravel(tap, &kernels);
+                        let left_image =
+                            if c.batch_groups > 1 { group * images + image } else { image };
+                        let left_feature =
+                            if c.feature_groups > 1 { group * features + feature } else { feature };
+                        let mut x = left_image as isize * c.image_strides[0]
+                            + left_feature as isize * c.left_feature_stride;
+                        let mut y = c.right_start
+                            + feature as isize * c.right_feature_stride
+                            + output as isize * c.output_strides[0];
+                        for (i, dim) in c.spatial.iter().enumerate() {
+                            let at = (place[i] * dim.stride + tap[i] * dim.right_dilation) as isize
+                                - dim.pad_low;
+                            let dilation = dim.left_dilation as isize;
+                            if at < 0 || at % dilation != 0 || at / dilation >= dim.input as isize {
+                                continue 'taps;
+                            }
+                            x += at / dilation * dim.left_stride;
+                            y += tap[i] as isize * dim.right_stride;
+                        }
+                        sum += left[x as usize] * right[y as usize];
+                    }
+                }
+                let mut z =
+                    image as isize * c.image_strides[1] + output as isize * c.output_strides[1];
+                for (i, dim) in c.spatial.iter().enumerate() {
+                    z += place[i] as isize * dim.result_stride;
+                }
+                result[z as usize] = sum;
+            }
+        }
+    }
+    result
+}
+
+/// Small integers: sums are exact in any order.
+fn numbers(count: usize, seed: u32) -> Vec<f32> {
+    (0..count as u32)
+        .map(|i| ((i.wrapping_mul(2654435761).wrapping_add(seed) >> 13) % 7) as f32 - 3.0)
+        .collect()
+}
+
+fn check(case: &Case, context: &Context) {
+    let (convolution, [left_count, right_count, result_count]) = build(case, Element::F32);
+    let (left, right) = (numbers(left_count, 1), numbers(right_count, 2));
+    let wanted = plain(&convolution, &left, &right, result_count);
+    let mut result = vec![7.0_f32; result_count];
+    let code = convolution.encode().unwrap();
+    // SAFETY: buffers are as large as the description says.
+    let status = unsafe {
+        rxla_convolution(
+            context.as_ptr(),
+            left.as_ptr().cast(),
+            right.as_ptr().cast(),
+            result.as_mut_ptr().cast(),
+            code.as_ptr(),
+        )
+    };
+    assert_eq!(status, 0);
+    assert_eq!(result, wanted, "{case:?}");
+    // Halves hold these numbers and sums too, if those are small.
+    let halves = |values: &[f32]| -> Vec<half::bf16> {
+        values.iter().map(|&value| half::bf16::from_f32(value)).collect()
+    };
+    let (left, right) = (halves(&left), halves(&right));
+    let mut result = halves(&result);
+    let (convolution, _) = build(case, Element::BF16);
+    let code = convolution.encode().unwrap();
+    // SAFETY: as above.
+    let status = unsafe {
+        rxla_convolution(
+            context.as_ptr(),
+            left.as_ptr().cast(),
+            right.as_ptr().cast(),
+            result.as_mut_ptr().cast(),
+            code.as_ptr(),
+        )
+    };
+    assert_eq!((status, result), (0, halves(&wanted)), "{case:?}");
+}
+
+fn case() -> Case {
+    Case {
+        images: 2,
+        features: 3,
+        outputs: 5,
+        feature_groups: 1,
+        batch_groups: 1,
+        spatial: vec![(9, 3, 1, 1, 1, 1, 1, false), (11, 3, 1, 1, 1, 1, 1, false)],
+        features_last: true,
+    }
+}
+
+#[test]
+fn windows_of_every_kind() {
+    let contexts = [Context::default(), Context::new(Some(Pool::with_threads(3)))];
+    let spatial = [
+        (9, 3, 1, 1, 1, 1, 1, false),
+        (9, 3, 2, 0, 1, 1, 1, false),
+        (10, 1, 1, 0, 0, 1, 1, false),
+        (10, 1, 2, 0, 0, 1, 1, false),
+        (10, 4, 1, -2, -1, 1, 1, false),
+        (10, 3, 1, 2, 2, 1, 2, true),
+        (7, 3, 1, 2, 2, 2, 1, true),
+        (7, 4, 1, 0, 5, 3, 1, false),
+        (5, 1, 1, 1, 0, 3, 1, false),
+        (5, 3, 2, 1, 1, 2, 1, false),
+        (5, 3, 1, 1, 1, 2, 2, false),
+        (0, 2, 1, 3, 0, 1, 1, false),
+        (4, 6, 1, 0, 0, 1, 1, false),
+    ];
+    for context in &contexts {
+        for first in spatial {
+            for second in spatial {
+                for features_last in [true, false] {
+                    check(&Case { spatial: vec![first, second], features_last, ..case() }, context);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn ranks_and_groups() {
+    let context = Context::new(Some(Pool::with_threads(2)));
+    let window = (6, 3, 1, 1, 1, 1, 1, false);
+    for features_last in [true, false] {
+        for rank in 0..4 {
+            let spatial = vec![window; rank];
+            check(&Case { spatial, features_last, ..case() }, &context);
+        }
+        let groups = [
+            (6, 6, 6, 1),
+            (6, 12, 3, 1),
+            (12, 12, 12, 1),
+            (3, 8, 1, 4),
+            (70, 70, 70, 1),
+            (2, 140, 2, 1),
+        ];
+        for (features, outputs, feature_groups, batch_groups) in groups {
+            let images = 2 * batch_groups;
+            for window in [window, (6, 3, 2, 0, 1, 1, 1, false), (5, 3, 1, 2, 1, 2, 1, false)] {
+                let spatial = vec![window; 2];
+                let grouped = Case {
+                    images,
+                    features,
+                    outputs,
+                    feature_groups,
+                    batch_groups,
+                    spatial,
+                    features_last,
+                };
+                check(&grouped, &context);
+            }
+        }
+        // The gradient of a convolution of each channel on its own: channels as images.
+        let spatial = vec![(8, 6, 1, 1, 1, 1, 1, false); 2];
+        let grouped = Case {
+            images: 20,
+            features: 3,
+            outputs: 20,
+            feature_groups: 1,
+            batch_groups: 20,
+            spatial,
+            features_last,
+        };
+        check(&grouped, &context);
+    }
+}
+
+#[test]
+fn groups_that_do_not_divide_are_errors() {
+    for (features, outputs, feature_groups, batch_groups) in
+        [(3, 4, 2, 1), (4, 3, 2, 1), (4, 4, 2, 2), (4, 4, 1, 0)]
+    {
+        let (convolution, _) = build(&case(), Element::F32);
+        let wrong = Convolution { features, outputs, feature_groups, batch_groups, ..convolution };
+        assert!(wrong.encode().is_err());
+    }
+}
