@@ -117,7 +117,7 @@ pub enum Statement {
 }
 
 /// What a `let` computes. Operands of an elementwise operation have as many lanes as the result.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Op {
     /// A scalar, or a vector with all lanes equal; `bits` are the lane's, zero-extended.
     Constant {

@@ -2,9 +2,11 @@
 //! that verifies to IR that verifies and evaluates to the same bits, reductions that a loop's mark
 //! allows to be reassociated aside.
 
+pub mod simplify;
 pub mod unroll;
 pub mod vectorize;
 
+pub use simplify::simplify;
 pub use unroll::unroll;
 pub use vectorize::vectorize;
 
@@ -19,8 +21,12 @@ pub struct Target {
 
 /// All schedules in their order. The function must have passed the verifier.
 pub fn pipeline(function: &mut Function, target: &Target) {
+    // Constant bounds and strides show themselves once they are folded.
+    simplify(function);
     vectorize(function, target);
     unroll(function);
+    // Lanes' constants leave their loops, and iterations laid side by side share what they can.
+    simplify(function);
 }
 
 /// Applies a schedule to the functions of a text and compares with another text.
