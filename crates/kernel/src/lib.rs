@@ -22,6 +22,7 @@
 pub mod builder;
 pub mod evaluate;
 pub mod ir;
+pub mod maths;
 mod names;
 pub mod schedule;
 pub mod text;

@@ -1,0 +1,99 @@
+//! Measures a mathematical function: the largest error in units in the last place, and where.
+//!
+//!     cargo run --release -p rxla-kernel --example ulp -- exp f32 [STEP]
+//!     cargo run --release -p rxla-kernel --example ulp -- exp f64 TABLE
+//!
+//! In f32 over all inputs (or each STEPth). In f64 over a table that
+//! `tools/maths/reference.py` writes. The name `all` measures each function.
+
+#![allow(clippy::print_stdout)]
+
+#[path = "../tests/maths/reference.rs"]
+mod reference;
+
+use reference::{F32, UNARY, exact, ulps, ulps_f64};
+use rxla_kernel::{BinaryOp, UnaryOp, maths};
+
+/// The largest error so far.
+#[derive(Default)]
+struct Worst {
+    error: f64,
+    at: Vec<f64>,
+    got: f64,
+    want: f64,
+    above_one: u64,
+}
+
+impl Worst {
+    fn see(&mut self, error: f64, at: &[f64], got: f64, want: f64) {
+        self.above_one += u64::from(error > 1.0);
+        if error > self.error {
+            *self = Worst { error, at: at.to_vec(), got, want, above_one: self.above_one };
+        }
+    }
+
+    fn print(&self, name: &str, format: &str) {
+        let Worst { error, at, got, want, above_one } = self;
+        println!(
+            "{name} {format}: {error:.3} ulp at {at:?}: {got:e}, not {want:e}; {above_one} above one"
+        );
+    }
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (name, format) = match &arguments[..] {
+        [name, format, ..] => (name.as_str(), format.as_str()),
+        _ => panic!("usage: ulp NAME f32 [STEP] | NAME f64 TABLE"),
+    };
+    match format {
+        "f32" => {
+            let step = arguments.get(2).map_or(1, |step| step.parse().expect("a step"));
+            for &(known, op) in UNARY.iter().filter(|known| name == "all" || known.0 == name) {
+                over_all_singles(op, step).print(known, format);
+            }
+        }
+        "f64" => {
+            let path = arguments.get(2).expect("a table");
+            let table = std::fs::read_to_string(path).expect("the table can be read");
+            over_table(name, &table);
+        }
+        other => panic!("no format {other}"),
+    }
+}
+
+fn over_all_singles(op: UnaryOp, step: usize) -> Worst {
+    let mut worst = Worst::default();
+    for bits in (0..=u32::MAX).step_by(step) {
+        let x = f32::from_bits(bits);
+        let got = maths::unary(op, x).expect("a mathematical function");
+        let want = exact(op, f64::from(x));
+        let error = ulps(F32, f64::from(got), want);
+        if error > 0.5 {
+            worst.see(error, &[f64::from(x)], f64::from(got), want);
+        }
+    }
+    worst
+}
+
+/// Lines of a name and numbers as bits: arguments, the result, and what it lost to rounding.
+fn over_table(name: &str, table: &str) {
+    let known = UNARY.iter().map(|known| known.0).chain(["pow", "atan2"]);
+    for known in known.filter(|&known| name == "all" || known == name) {
+        let mut worst = Worst::default();
+        for line in table.lines().filter(|line| line.split(' ').next() == Some(known)) {
+            let number = |word| f64::from_bits(u64::from_str_radix(word, 16).expect("bits"));
+            let numbers: Vec<f64> = line.split(' ').skip(1).map(number).collect();
+            let (arguments, result) = numbers.split_at(numbers.len() - 2);
+            let unary = UNARY.iter().find(|unary| unary.0 == known);
+            let got = match (unary, known) {
+                (Some(&(_, op)), _) => maths::unary(op, arguments[0]),
+                (None, "pow") => maths::binary(BinaryOp::Pow, arguments[0], arguments[1]),
+                (None, _) => maths::binary(BinaryOp::Atan2, arguments[0], arguments[1]),
+            };
+            let got = got.expect("a mathematical function");
+            worst.see(ulps_f64(got, result[0], result[1]), arguments, got, result[0]);
+        }
+        worst.print(known, "f64");
+    }
+}

@@ -1,0 +1,43 @@
+//! The error function and its complement.
+//!
+//! `erfc(x) = exp(-x^2) g(x) / (1 + 2 x)` for x >= 0, where g is nearly constant; it is a polynomial
+//! in `(x - 4) / (x + 4)` (M. Shepherd and J. Laframboise, *Chebyshev approximation of
+//! (1 + 2x) exp(x^2) erfc x in 0 <= x < inf*, Mathematics of Computation 36, 1981).
+
+use super::exp::exp_parts_with_rest;
+use super::lanes::{Float, FloatExt};
+use super::precision::Precision;
+
+/// `erfc(|x|)`.
+fn erfc_of_magnitude<F: Float>(x: F) -> F {
+    let one = x.constant(1.0);
+    // Where it has become zero.
+    let magnitude = x.abs().clamp_above(x.constant(F::Precision::ERFC_ZERO));
+    let four = x.constant(4.0);
+    let t = (magnitude - four) / (magnitude + four);
+    let g = t.polynomial(F::Precision::ERFC) / magnitude.fma(x.constant(2.0), one);
+    let square = magnitude * magnitude;
+    let square_rest = magnitude.fma(magnitude, -square);
+    let (p, s) = exp_parts_with_rest(-square, -square_rest);
+    p * g * s * s
+}
+
+/// A polynomial for magnitudes up to 1.
+fn erf_of_small<F: Float>(x: F) -> F {
+    (x * x).polynomial(F::Precision::ERF).fma(x, x)
+}
+
+/// Near zero the complement is better taken of `erf`.
+pub(super) fn erfc<F: Float>(x: F) -> F {
+    let tail = erfc_of_magnitude(x);
+    let large = F::select(x.below(x.constant(0.0)), x.constant(2.0) - tail, tail);
+    let small = x.constant(1.0) - erf_of_small(x);
+    F::select(x.abs().below(x.constant(0.75)), small, large)
+}
+
+/// Above 1, the complement.
+pub(super) fn erf<F: Float>(x: F) -> F {
+    let one = x.constant(1.0);
+    let large = (one - erfc_of_magnitude(x)).copy_sign(x);
+    F::select(x.abs().below(one), erf_of_small(x), large)
+}

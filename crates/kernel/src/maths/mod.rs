@@ -1,0 +1,93 @@
+//! Mathematical functions.
+
+mod coefficients;
+mod emit;
+mod erf;
+mod exp;
+mod expand;
+mod inverse_trig;
+pub mod lanes;
+mod log;
+mod plain;
+mod pow;
+pub mod precision;
+mod reduction;
+mod roots;
+#[cfg(test)]
+mod tests;
+mod trig;
+
+use crate::ir::{BinaryOp, UnaryOp};
+pub use expand::expand;
+use lanes::Float;
+
+/// The function that an operation stands for, of `x`. `None` for operations that are none.
+pub fn unary<F: Float>(op: UnaryOp, x: F) -> Option<F> {
+    let y = match op {
+        UnaryOp::Exp => exp::exp(x),
+        UnaryOp::Exp2 => exp::exp2(x),
+        UnaryOp::Expm1 => exp::expm1(x),
+        UnaryOp::Log => log::log(x),
+        UnaryOp::Log2 => log::log2(x),
+        UnaryOp::Log1p => log::log1p(x),
+        UnaryOp::Sin => trig::sin(x),
+        UnaryOp::Cos => trig::cos(x),
+        UnaryOp::Tan => trig::tan(x),
+        UnaryOp::Asin => inverse_trig::asin(x),
+        UnaryOp::Acos => inverse_trig::acos(x),
+        UnaryOp::Atan => inverse_trig::atan(x),
+        UnaryOp::Sinh => exp::sinh(x),
+        UnaryOp::Cosh => exp::cosh(x),
+        UnaryOp::Tanh => exp::tanh(x),
+        UnaryOp::Asinh => log::asinh(x),
+        UnaryOp::Acosh => log::acosh(x),
+        UnaryOp::Atanh => log::atanh(x),
+        UnaryOp::Erf => erf::erf(x),
+        UnaryOp::Erfc => erf::erfc(x),
+        UnaryOp::Cbrt => roots::cbrt(x),
+        UnaryOp::Rsqrt => roots::rsqrt(x),
+        UnaryOp::Logistic => exp::logistic(x),
+        UnaryOp::Neg
+        | UnaryOp::Not
+        | UnaryOp::FAbs
+        | UnaryOp::Sqrt
+        | UnaryOp::Floor
+        | UnaryOp::Ceil
+        | UnaryOp::Trunc
+        | UnaryOp::RoundEven
+        | UnaryOp::PopCount
+        | UnaryOp::CountLeadingZeros => return None,
+    };
+    Some(y)
+}
+
+/// The function that an operation stands for. `None` for operations that are none.
+pub fn binary<F: Float>(op: BinaryOp, a: F, b: F) -> Option<F> {
+    let y = match op {
+        BinaryOp::Atan2 => inverse_trig::atan2(a, b),
+        BinaryOp::Pow => pow::pow(a, b),
+        BinaryOp::Add
+        | BinaryOp::Sub
+        | BinaryOp::Mul
+        | BinaryOp::FDiv
+        | BinaryOp::FRem
+        | BinaryOp::FMin
+        | BinaryOp::FMax
+        | BinaryOp::SDiv
+        | BinaryOp::UDiv
+        | BinaryOp::SRem
+        | BinaryOp::URem
+        | BinaryOp::SMin
+        | BinaryOp::SMax
+        | BinaryOp::UMin
+        | BinaryOp::UMax
+        | BinaryOp::And
+        | BinaryOp::Or
+        | BinaryOp::Xor
+        | BinaryOp::Shl
+        | BinaryOp::LShr
+        | BinaryOp::AShr
+        | BinaryOp::CopySign => return None,
+    };
+    Some(y)
+}
