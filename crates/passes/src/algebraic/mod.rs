@@ -4,6 +4,19 @@
 //! constants on one side expect them on the right, where `canonical` rules bring them first.
 
 mod arithmetic;
+mod bounds;
+mod compare;
+mod convert;
+mod dynamic;
+mod functions;
+mod integers;
+mod joins;
+mod logic;
+mod reductions;
+mod reorder;
+mod select;
+mod slices;
+mod structure;
 
 use rxla_base::Result;
 use rxla_hlo::Module;
@@ -14,7 +27,21 @@ use crate::rewrite::{self, NamedRule};
 pub struct AlgebraicSimplifier;
 
 /// The tables in the order in which they are tried.
-pub const TABLES: &[&[NamedRule]] = &[arithmetic::RULES];
+pub const TABLES: &[&[NamedRule]] = &[
+    arithmetic::RULES,
+    logic::RULES,
+    compare::RULES,
+    select::RULES,
+    bounds::RULES,
+    convert::RULES,
+    functions::RULES,
+    reorder::RULES,
+    slices::RULES,
+    joins::RULES,
+    dynamic::RULES,
+    reductions::RULES,
+    structure::RULES,
+];
 
 impl Pass for AlgebraicSimplifier {
     fn name(&self) -> &'static str {

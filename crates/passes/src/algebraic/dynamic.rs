@@ -1,0 +1,140 @@
+//! Slices whose place is a value, gathers and scatters.
+
+use rxla_hlo::op::{DynamicUpdateSlice, Slice, SliceDimension};
+use rxla_hlo::{InstructionId, Module, Op};
+
+use crate::rewrite::NamedRule;
+use crate::{rules, view};
+
+pub(super) const RULES: &[NamedRule] = rules![
+    dynamic_slice_all,
+    dynamic_slice_constant,
+    dynamic_slice_of_splat,
+    dynamic_slice_of_update,
+    update_all,
+    update_nothing,
+    update_with_own_slice,
+    update_twice,
+    gather_of_splat,
+    scatter_nothing,
+];
+
+/// The scalar that is everywhere in the array.
+fn scalar_of(m: &Module, i: InstructionId) -> Option<InstructionId> {
+    let Op::Broadcast(op) = &m[i].op else { return None };
+    op.dimensions.is_empty().then(|| view::operand(m, i, 0))
+}
+
+/// What is sliced and the start indices, one scalar per dimension.
+fn dynamic_slice(m: &Module, i: InstructionId) -> Option<(InstructionId, &[InstructionId])> {
+    let Op::DynamicSlice(_) = &m[i].op else { return None };
+    view::static_array(m, i)?;
+    let (x, starts) = m[i].operands().split_first()?;
+    scalars(m, *x, starts)?;
+    Some((*x, starts))
+}
+
+/// What is updated, with what, and the start indices.
+fn update(
+    m: &Module,
+    i: InstructionId,
+) -> Option<(InstructionId, InstructionId, &[InstructionId])> {
+    let Op::DynamicUpdateSlice(_) = &m[i].op else { return None };
+    view::static_array(m, i)?;
+    let [x, part, starts @ ..] = m[i].operands() else { return None };
+    scalars(m, *x, starts)?;
+    Some((*x, *part, starts))
+}
+
+/// The old form with one vector of indices is left alone.
+fn scalars(m: &Module, x: InstructionId, starts: &[InstructionId]) -> Option<()> {
+    (view::dims(m, x)?.len() == starts.len()).then_some(())
+}
+
+/// `dynamic-slice(x, …) => x` of everything: starts are clamped to 0
+fn dynamic_slice_all(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
+    let (x, _) = dynamic_slice(m, i)?;
+    view::same_shape(m, x, i).then_some(x)
+}
+
+/// `dynamic-slice(x, c, …) => slice(x)`, starts clamped
+fn dynamic_slice_constant(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
+    let (x, starts) = dynamic_slice(m, i)?;
+    let (sizes, wanted) = (view::dims(m, x)?, view::dims(m, i)?);
+    let slice = starts
+        .iter()
+        .zip(sizes.iter().zip(wanted))
+        .map(|(&start, (size, wanted))| {
+            let start = constant_start(m, start)?.clamp(0, size - wanted);
+            Some(SliceDimension { start, limit: start + wanted, stride: 1 })
+        })
+        .collect::<Option<Vec<_>>>()?;
+    Some(view::add_same(m, i, Slice { slice }, &[x]))
+}
+
+/// A start index as a number; a `u64` beyond `i64` is beyond every end.
+fn constant_start(m: &Module, i: InstructionId) -> Option<i64> {
+    let value = view::constant(m, i)?;
+    Some(value.integer(0).unwrap_or(i64::MAX))
+}
+
+/// `dynamic-slice(broadcast(s), …) => broadcast(s)`
+fn dynamic_slice_of_splat(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
+    let (x, _) = dynamic_slice(m, i)?;
+    let scalar = scalar_of(m, x)?;
+    Some(view::add_same(m, i, Op::broadcast([]), &[scalar]))
+}
+
+/// `dynamic-slice(dynamic-update-slice(x, y, at), at) => y`, as large
+fn dynamic_slice_of_update(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
+    let (updated, starts) = dynamic_slice(m, i)?;
+    let (_, part, places) = update(m, updated)?;
+    (starts == places && view::same_shape(m, part, i)).then_some(part)
+}
+
+/// `dynamic-update-slice(x, y, …) => y` where `y` is as large
+fn update_all(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
+    let (x, part, _) = update(m, i)?;
+    view::same_shape(m, x, part).then_some(part)
+}
+
+/// `dynamic-update-slice(x, nothing, …) => x`
+fn update_nothing(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
+    let (x, part, _) = update(m, i)?;
+    (view::static_array(m, part)?.element_count()? == 0).then_some(x)
+}
+
+/// `dynamic-update-slice(x, dynamic-slice(x, at), at) => x`
+fn update_with_own_slice(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
+    let (x, part, starts) = update(m, i)?;
+    let (source, places) = dynamic_slice(m, part)?;
+    (source == x && starts == places).then_some(x)
+}
+
+/// `dynamic-update-slice(dynamic-update-slice(x, y, at), z, at) => dynamic-update-slice(x, z, at)`,
+/// as large
+fn update_twice(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
+    let (inner, part, starts) = update(m, i)?;
+    let (x, replaced, places) = update(m, inner)?;
+    (starts == places && view::same_shape(m, part, replaced)).then_some(())?;
+    let mut operands = vec![x, part];
+    operands.extend_from_slice(starts);
+    Some(view::add_same(m, i, DynamicUpdateSlice {}, &operands))
+}
+
+/// `gather(broadcast(s), …) => broadcast(s)`: indices are clamped
+fn gather_of_splat(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
+    let Op::Gather(_) = &m[i].op else { return None };
+    let x = view::operand(m, i, 0);
+    let scalar = scalar_of(m, x)?;
+    (view::static_array(m, x)?.element_count()? > 0).then_some(())?;
+    view::static_array(m, i)?;
+    Some(view::add_same(m, i, Op::broadcast([]), &[scalar]))
+}
+
+/// `scatter(x, indices, nothing) => x`
+fn scatter_nothing(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
+    let Op::Scatter(_) = &m[i].op else { return None };
+    let [x, _, updates] = *m[i].operands() else { return None };
+    (view::static_array(m, updates)?.element_count()? == 0).then_some(x)
+}
