@@ -35,7 +35,11 @@ impl Buffer {
 
 /// Starts a kernel whose one parameter points to the addresses of `count` buffers.
 pub fn kernel_on_buffers(name: &str, count: usize) -> (Builder, Vec<Value>) {
-    let mut b = Builder::new(name, Linkage::Kernel, None);
+    kernel_with_result(name, count, None)
+}
+
+pub fn kernel_with_result(name: &str, count: usize, result: Option<Type>) -> (Builder, Vec<Value>) {
+    let mut b = Builder::new(name, Linkage::Kernel, result);
     let table = b.parameter(Type::PTR);
     let address = |i| {
         let index = b.index(i as i64);
@@ -53,6 +57,17 @@ pub fn differences(
     buffers: &[Buffer],
     describe: impl Fn(usize, usize) -> String,
 ) -> Vec<String> {
+    differences_with(compiler, module, buffers, describe, &|_| None)
+}
+
+/// As [`differences`], for kernels that call the runtime.
+pub fn differences_with(
+    compiler: &Compiler,
+    module: &Module,
+    buffers: &[Buffer],
+    describe: impl Fn(usize, usize) -> String,
+    resolve: &dyn Fn(&str) -> Option<*const u8>,
+) -> Vec<String> {
     if let Err(errors) = rxla_kernel::verify(module) {
         panic!("the test's kernel is wrong: {errors:?}");
     }
@@ -61,19 +76,32 @@ pub fn differences(
         buffers.iter().map(|buffer| memory.add(buffer.bytes.clone())).collect();
     let table = memory.add(addresses.iter().flat_map(|address| address.to_le_bytes()).collect());
     let function = rxla_kernel::FunctionId(0);
-    evaluate_alone(module, function, &[table], &mut memory).unwrap();
+    let want = evaluate_alone(module, function, &[table], &mut memory).unwrap();
 
-    let code = compiler.compile(module, &Options::default(), &|_| None).unwrap();
+    let code = compiler.compile(module, &Options::default(), resolve).unwrap();
     let mut compiled: Vec<Vec<u8>> = buffers.iter().map(|buffer| buffer.bytes.clone()).collect();
     let table: Vec<*mut u8> = compiled.iter_mut().map(|bytes| bytes.as_mut_ptr()).collect();
+    let address = code.function(&module.functions[0].name).unwrap();
     // SAFETY: the kernel takes the table and stays inside its buffers, as evaluating it showed.
-    unsafe {
-        let kernel: extern "C" fn(*const *mut u8) =
-            std::mem::transmute(code.function(&module.functions[0].name).unwrap());
-        kernel(table.as_ptr());
-    }
+    let got = unsafe {
+        match module.functions[0].result {
+            None => {
+                let kernel: extern "C" fn(*const *mut u8) = std::mem::transmute(address);
+                kernel(table.as_ptr());
+                None
+            }
+            Some(Type::I32) => {
+                let kernel: extern "C" fn(*const *mut u8) -> u32 = std::mem::transmute(address);
+                Some(u64::from(kernel(table.as_ptr())))
+            }
+            Some(other) => panic!("no test needs a result {other}"),
+        }
+    };
 
     let mut found = Vec::new();
+    if want != got {
+        found.push(format!("the result is {got:?}, evaluated {want:?}"));
+    }
     for (index, buffer) in buffers.iter().enumerate() {
         let bytes = memory.region(addresses[index]).to_vec();
         let want = Buffer { scalar: buffer.scalar, bytes }.values();

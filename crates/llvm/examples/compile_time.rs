@@ -1,0 +1,96 @@
+//! Times the way from kernel IR to runnable code, cold, warm, and from the disk cache.
+
+#![allow(clippy::print_stdout)]
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rxla_kernel::{BinaryOp, Builder, Function, Linkage, LoopKind, Module, Scalar, Type};
+use rxla_llvm::{Cache, Compiler, DiskCache, Options, Target};
+
+fn main() {
+    let start = Instant::now();
+    let compiler = Compiler::host().expect("a compiler for this machine");
+    println!("start of LLVM {:?}", start.elapsed());
+    let start = Instant::now();
+    compiler.compile(&module(0), &Options::default(), &|_| None).expect("compiles");
+    println!("first kernel {:?}", start.elapsed());
+
+    let compiles = (1..40).map(|i| {
+        let module = module(i);
+        let start = Instant::now();
+        compiler.compile(&module, &Options::default(), &|_| None).expect("compiles");
+        start.elapsed()
+    });
+    println!("next kernels {:?}", median(compiles));
+    let known = module(1);
+    let again = (0..40).map(|_| {
+        let start = Instant::now();
+        compiler.compile(&known, &Options::default(), &|_| None).expect("compiles");
+        start.elapsed()
+    });
+    println!("from memory {:?}", median(again));
+
+    let directory = std::env::temp_dir().join(format!("rxla-compile-time-{}", std::process::id()));
+    let options = Options { disk: Some(DiskCache::new(&directory, 1 << 30)), ..Options::default() };
+    let forgetful = Compiler::new(Target::host().expect("a host"), Arc::new(Cache::new(0)));
+    let stores = (100..120).map(|i| {
+        let module = module(i);
+        let start = Instant::now();
+        forgetful.compile(&module, &options, &|_| None).expect("compiles");
+        start.elapsed()
+    });
+    println!("compiled and kept on disk {:?}", median(stores));
+    let loads = (100..120).map(|i| {
+        let module = module(i);
+        let start = Instant::now();
+        forgetful.compile(&module, &options, &|_| None).expect("compiles");
+        start.elapsed()
+    });
+    println!("from disk {:?}", median(loads));
+    let _ = std::fs::remove_dir_all(directory);
+}
+
+fn median(times: impl Iterator<Item = Duration>) -> Duration {
+    let mut times: Vec<Duration> = times.collect();
+    times.sort();
+    times[times.len() / 2]
+}
+
+/// A driver that calls an elementwise kernel: `out[i] = x[i] * y[i] + constant`.
+fn module(constant: u32) -> Module {
+    let mut b = Builder::new("driver", Linkage::Kernel, Some(Type::I32));
+    let table = b.parameter(Type::PTR);
+    let addresses = (0..3).map(|i| {
+        let index = b.index(i);
+        b.load(Type::PTR, table, index)
+    });
+    let mut arguments: Vec<_> = addresses.collect();
+    arguments.extend([b.index(0), b.index(1000)]);
+    b.call(rxla_kernel::FunctionId(1), arguments);
+    Module { functions: vec![b.finish(), kernel(constant)] }
+}
+
+fn kernel(constant: u32) -> Function {
+    let mut b = Builder::new("kernel", Linkage::Kernel, None);
+    let [x, y, out] = [0; 3].map(|_| b.buffer_parameter(64));
+    let (begin, end) = (b.parameter(Type::I64), b.parameter(Type::I64));
+    let lanes = b.index(16);
+    let span = b.sub(end, begin);
+    let blocks = b.binary(BinaryOp::SDiv, span, lanes);
+    let whole = b.mul(blocks, lanes);
+    let middle = b.add(begin, whole);
+    for (ty, bounds) in
+        [(Scalar::F32.vector(16), (begin, middle, 16)), (Type::F32, (middle, end, 1))]
+    {
+        b.for_loop(LoopKind::Sequential, bounds, &[], |b, i, _| {
+            let (xs, ys) = (b.load(ty, x, i), b.load(ty, y, i));
+            let product = b.mul(xs, ys);
+            let one = b.constant(ty, u64::from((constant as f32).to_bits()));
+            let sum = b.add(product, one);
+            b.store(out, i, sum);
+            vec![]
+        });
+    }
+    b.finish()
+}
