@@ -86,7 +86,7 @@ fn check_and_shrink(name: &str, steps: &[Step], seed: u64, size: Size) -> Option
 
 #[test]
 fn passes_and_pipelines_keep_results() {
-    let count = setting("RXLA_RANDOM_MODULES", 1500);
+    let count = setting("RXLA_RANDOM_MODULES", 600);
     let first = setting("RXLA_RANDOM_SEED", 0);
     let passes: Vec<(&str, Pipeline)> = ALL
         .iter()

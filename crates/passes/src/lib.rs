@@ -14,6 +14,7 @@
 //! reaches what they make.
 
 pub mod algebraic;
+pub mod canonicalize;
 mod effects;
 mod pass;
 pub mod pipeline;

@@ -93,16 +93,42 @@ pub fn simplify() -> Pipeline {
 
 /// The steps of [`simplify`], for backends to put theirs round.
 pub fn simplify_steps() -> Vec<Step> {
-    vec![
-        by_name("call-inliner"),
-        by_name("dce"),
-        Step::Fixpoint { name: "simplification", steps: simplification() },
-    ]
+    let mut steps: Vec<Step> = ["call-inliner", "map-inline", "dce"].map(by_name).into();
+    steps.push(simplification());
+    steps
 }
 
-/// Passes that make room for each other, in the order in which one round runs them.
-fn simplification() -> Vec<Step> {
-    ["tuple-simplifier", "algsimp", "constant_folding", "cse", "dce"].map(by_name).into()
+/// Simplifications until nothing changes, each making room for others.
+pub fn simplification() -> Step {
+    let passes = [
+        "tuple-simplifier",
+        "zero_sized_hlo_elimination",
+        "simplify-sorts",
+        "algsimp",
+        "slice-hoister",
+        "reshape-mover",
+        "constant_folding",
+        "cse",
+        "dce",
+    ];
+    Step::Fixpoint { name: "simplification", steps: passes.map(by_name).into() }
+}
+
+/// What the CPU backend does before it assigns layouts and fuses: all of [`simplify`], then dots in
+/// the form that there are kernels for, and nothing left that only kept passes in check.
+pub fn cpu() -> Pipeline {
+    let mut steps = simplify_steps();
+    steps.extend(
+        ["batch-dot-simplification", "dot_decomposer", "broadcast_canonicalizer"].map(by_name),
+    );
+    // What the dots were brought into form with is simplified in turn.
+    steps.push(simplification());
+    steps.extend(
+        ["transpose-folding", "cse", "cse_barrier_expander", "tuple-simplifier", "dce"]
+            .map(by_name),
+    );
+    steps.push(by_name("flatten-call-graph"));
+    Pipeline { name: "cpu", steps }
 }
 
 /// An order that pipelines have to keep where both passes are in them.
@@ -139,6 +165,17 @@ pub const ORDER: &[Order] = &[
         before: "constant_folding",
         after: "cse",
         why: "values computed from different constants may turn out equal",
+    },
+    Order { before: "map-inline", after: "algsimp", why: "rules see no further than a map" },
+    Order {
+        before: "dot_decomposer",
+        after: "transpose-folding",
+        why: "only products of matrices take their operands transposed",
+    },
+    Order {
+        before: "cse",
+        after: "cse_barrier_expander",
+        why: "without its barrier, what is computed anew to save memory would be merged again",
     },
     Order {
         before: "cse",

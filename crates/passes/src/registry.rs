@@ -2,31 +2,48 @@
 
 use crate::pass::Pass;
 use crate::pipeline::{self, Pipeline};
-use crate::{algebraic, simplify};
+use crate::{algebraic, canonicalize, simplify};
 
 /// All passes, sorted by name.
 pub const ALL: &[&dyn Pass] = &[
     &algebraic::AlgebraicSimplifier,
+    &canonicalize::batch_dot_simplification::BatchDotSimplification,
+    &canonicalize::broadcast_canonicalizer::BroadcastCanonicalizer,
     &simplify::call_inliner::CallInliner,
     &simplify::hlo_constant_folding::HloConstantFolding,
     &simplify::hlo_cse::HloCse,
+    &canonicalize::optimization_barrier_expander::OptimizationBarrierExpander,
     &simplify::hlo_dce::HloDce,
+    &canonicalize::dot_decomposer::DotDecomposer,
     &simplify::flatten_call_graph::FlattenCallGraph,
+    &canonicalize::map_inliner::MapInliner,
+    &simplify::reshape_mover::ReshapeMover,
+    &simplify::sort_simplifier::SortSimplifier,
+    &simplify::slice_hoister::SliceHoister,
+    &simplify::transpose_folding::TransposeFolding,
     &simplify::tuple_simplifier::TupleSimplifier,
+    &simplify::zero_sized_hlo_elimination::ZeroSizedHloElimination,
 ];
 
-/// A pipeline that needs no knowledge of a machine.
+/// A pipeline that can be built without options.
 pub struct NamedPipeline {
     pub name: &'static str,
     pub about: &'static str,
     pub build: fn() -> Pipeline,
 }
 
-pub const PIPELINES: &[NamedPipeline] = &[NamedPipeline {
-    name: "simplify",
-    about: "Calls inlined, then all simplifications to a fixpoint",
-    build: pipeline::simplify,
-}];
+pub const PIPELINES: &[NamedPipeline] = &[
+    NamedPipeline {
+        name: "simplify",
+        about: "Calls inlined, then all simplifications to a fixpoint",
+        build: pipeline::simplify,
+    },
+    NamedPipeline {
+        name: "cpu",
+        about: "What the CPU backend does before layouts and fusion",
+        build: pipeline::cpu,
+    },
+];
 
 /// A pass by XLA's name for it or for its class.
 pub fn lookup(name: &str) -> Option<&'static dyn Pass> {

@@ -152,13 +152,18 @@ impl Generator {
     }
 
     fn keep(&mut self, made: InstructionId) -> Option<InstructionId> {
+        // Emptiness spreads: a little of it is enough.
+        let empty =
+            self.module[made].shape.leaves().iter().any(|(_, leaf)| {
+                leaf.as_array().is_some_and(|array| array.element_count() == Some(0))
+            });
         let small = self.module[made].shape.leaves().iter().all(|(_, leaf)| {
             leaf.as_array().is_none_or(|array| {
                 array.rank() <= 6
                     && array.element_count().is_some_and(|count| count <= self.size.elements)
             })
         });
-        if small {
+        if small && (!empty || self.random.once_in(12)) {
             return Some(made);
         }
         self.module.remove_instruction(made);

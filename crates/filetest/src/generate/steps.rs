@@ -216,6 +216,13 @@ fn broadcast(g: &mut Generator, scope: &mut Scope) -> Option<InstructionId> {
     let from = g.shape_of(x);
     let mut dims = from.dims.clone();
     let mut places: Vec<i64> = (0..from.rank() as i64).collect();
+    if g.random.once_in(4) {
+        // Dimensions may change their order on the way.
+        places = g.random.permutation(from.rank());
+        for (d, &place) in places.iter().enumerate() {
+            dims[place as usize] = from.dims[d];
+        }
+    }
     for _ in 0..g.random.between(0, 3) {
         let at = g.random.below(dims.len() + 1);
         dims.insert(at, g.random.pick(&[1, 2, 3]));
