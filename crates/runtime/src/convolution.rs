@@ -255,7 +255,9 @@ unsafe fn run(
                 convert::<half::bf16, f32>(context, right, wide_right.as_ptr(), right_count)
             }
             other => {
-                return Err(Error::unimplemented(format!("a convolution with {other:?} as a half")));
+                return Err(Error::unimplemented(format!(
+                    "a convolution with {other:?} as a half"
+                )));
             }
         }
         run_in_parts(context, &wide, left, wide_right.as_ptr(), wide_result.as_ptr())?;

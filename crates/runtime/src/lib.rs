@@ -26,6 +26,7 @@ pub mod dot;
 pub mod element;
 mod gemm;
 pub mod pool;
+pub mod sort;
 pub mod status;
 pub mod symbols;
 mod system;

@@ -10,6 +10,7 @@ use half::{bf16, f16};
 use crate::convolution::rxla_convolution;
 use crate::dot::rxla_dot;
 use crate::pool::rxla_parallel_for;
+use crate::sort::{rxla_sort, rxla_topk};
 
 /// The address of the function called `name`, if compiled code may call it.
 pub fn address(name: &str) -> Option<*const c_void> {
@@ -53,6 +54,8 @@ const TABLE: &[Symbol] = table! {
     "rxla_convolution" => rxla_convolution,
     "rxla_dot" => rxla_dot,
     "rxla_parallel_for" => rxla_parallel_for,
+    "rxla_sort" => rxla_sort,
+    "rxla_topk" => rxla_topk,
 };
 
 // Remainders of integers and floats have the signs and special cases of C's in Rust too.

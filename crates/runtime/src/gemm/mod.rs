@@ -345,8 +345,15 @@ fn is_arithmetic(places: &[isize]) -> Option<isize> {
 }
 
 /// An address that threads share; who writes where is seen to by those who use it.
-#[derive(Clone, Copy)]
 pub(crate) struct Address<T>(pub *mut T);
+
+impl<T> Clone for Address<T> {
+    fn clone(&self) -> Address<T> {
+        *self
+    }
+}
+
+impl<T> Copy for Address<T> {}
 
 // SAFETY: an address is only a number; uses say why they are safe.
 unsafe impl<T> Send for Address<T> {}

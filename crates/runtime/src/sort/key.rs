@@ -1,0 +1,99 @@
+//! Values as unsigned integers of the same order.
+
+use half::{bf16, f16};
+
+/// How floats are ordered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(i64)]
+pub enum FloatOrder {
+    /// By sign, exponent and mantissa: -NaN, -inf, …, -0, 0, …, inf, NaN.
+    Total = 0,
+    /// By value: -0 and 0 are the same, and so are all NaN, which come last.
+    Value = 1,
+}
+
+/// A number that can be a key.
+pub(crate) trait Key: Copy + Send + Sync {
+    /// Ascending in the order of the numbers. Numbers of one key are the same in that order; those
+    /// that are the same may have different keys only if these are the two zeros.
+    fn key(self, order: FloatOrder) -> u64;
+    const BITS: u32;
+}
+
+macro_rules! integer_keys {
+    ($($signed:ty, $unsigned:ty;)*) => {$(
+        impl Key for $unsigned {
+            const BITS: u32 = <$unsigned>::BITS;
+            #[inline(always)]
+            fn key(self, _order: FloatOrder) -> u64 {
+                u64::from(self)
+            }
+        }
+
+        impl Key for $signed {
+            const BITS: u32 = <$unsigned>::BITS;
+            #[inline(always)]
+            fn key(self, _order: FloatOrder) -> u64 {
+                u64::from((self as $unsigned) ^ (1 << (<$unsigned>::BITS - 1)))
+            }
+        }
+    )*};
+}
+
+integer_keys! { i8, u8; i16, u16; i32, u32; i64, u64; }
+
+macro_rules! float_keys {
+    ($($float:ty, $unsigned:ty, $signed:ty;)*) => {$(
+        impl Key for $float {
+            const BITS: u32 = <$unsigned>::BITS;
+            #[inline(always)]
+            fn key(self, order: FloatOrder) -> u64 {
+                const LAST: u32 = <$unsigned>::BITS - 1;
+                let bits = self.to_bits();
+                // Negative numbers count down, positive ones come after them.
+                let flips = ((bits as $signed >> LAST) as $unsigned) | (1 << LAST);
+                let key = bits ^ flips;
+                match order {
+                    FloatOrder::Total => u64::from(key),
+                    FloatOrder::Value => u64::from(if self.is_nan() { <$unsigned>::MAX } else { key }),
+                }
+            }
+        }
+    )*};
+}
+
+float_keys! { f16, u16, i16; bf16, u16, i16; f32, u32, i32; f64, u64, i64; }
+
+/// The key of zero with a sign, of a type so wide.
+pub(crate) const fn zero_keys(bits: u32) -> (u64, u64) {
+    let zero = 1 << (bits - 1);
+    (zero - 1, zero)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_have_the_order_of_the_numbers() {
+        let floats =
+            [f32::NEG_INFINITY, -1.5, -1e-40, -0.0, 0.0, 1e-40, 2.0, f32::INFINITY, f32::NAN];
+        for order in [FloatOrder::Total, FloatOrder::Value] {
+            assert!(floats.map(|value| value.key(order)).is_sorted_by(|a, b| a < b));
+            assert!(floats.map(|value| bf16::from_f32(value).key(order)).is_sorted());
+            assert!(floats.map(|value| f64::from(value).key(order)).is_sorted_by(|a, b| a < b));
+        }
+        assert_eq!((-f32::NAN).key(FloatOrder::Value), f32::NAN.key(FloatOrder::Value));
+        assert!((-f32::NAN).key(FloatOrder::Total) < f32::NEG_INFINITY.key(FloatOrder::Total));
+        assert_eq!(
+            [-0.0_f32, 0.0].map(|zero| zero.key(FloatOrder::Value)),
+            [zero_keys(32).0, zero_keys(32).1]
+        );
+        assert!(
+            [i8::MIN, -1, 0, 1, i8::MAX]
+                .map(|x| x.key(FloatOrder::Total))
+                .is_sorted_by(|a, b| a < b)
+        );
+        assert!([0, 1, u64::MAX].map(|x| x.key(FloatOrder::Total)).is_sorted_by(|a, b| a < b));
+    }
+}
