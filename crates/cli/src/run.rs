@@ -43,6 +43,8 @@ enum Backend {
     /// Op by op, plainly
     #[default]
     Interpreter,
+    /// Compiled
+    Cpu,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
@@ -63,6 +65,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     };
     let (results, times) = match arguments.backend {
         Backend::Interpreter => interpret(input.module, &values, arguments.repeat)?,
+        Backend::Cpu => compiled(input.module, &values, arguments.repeat)?,
     };
     if arguments.repeat > 1 {
         output::message(&summary(times));
@@ -116,6 +119,44 @@ fn interpret(
         times.push(started.elapsed());
     }
     Ok((results, times))
+}
+
+/// As [`interpret`], by compiled code.
+fn compiled(
+    module: Module,
+    values: &[Literal],
+    repeat: usize,
+) -> Result<(Vec<Literal>, Vec<Duration>)> {
+    let result = module[module.entry()].root();
+    let shape = module[result].shape.clone();
+    let started = Instant::now();
+    let executable = rxla_cpu::compile(&Arc::new(module), &rxla_cpu::Options::default())?;
+    if repeat > 1 {
+        let fallbacks = executable.fallbacks().len();
+        output::message(&format!(
+            "compiled in {:.1} ms; {fallbacks} instructions stay interpreted",
+            started.elapsed().as_secs_f64() * 1e3
+        ));
+    }
+    let mut leaves = Vec::new();
+    let mut times = Vec::new();
+    for _ in 0..repeat.max(1) {
+        let values = values.to_vec();
+        let started = Instant::now();
+        leaves = executable.run(values, Options::default)?;
+        times.push(started.elapsed());
+    }
+    Ok((vec![tree(&shape, &mut leaves.into_iter())], times))
+}
+
+/// A value of a shape from its leaves in order.
+fn tree(shape: &Shape, leaves: &mut impl Iterator<Item = Literal>) -> Literal {
+    match shape {
+        Shape::Tuple(elements) => {
+            Literal::Tuple(elements.iter().map(|element| tree(element, leaves)).collect())
+        }
+        _ => leaves.next().expect("a value for each leaf"),
+    }
 }
 
 /// One thread each.

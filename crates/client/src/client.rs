@@ -32,7 +32,7 @@ impl Default for ClientOptions {
             platform: "rxla".to_owned(),
             device_count: 1,
             memory_limit: u64::MAX,
-            backends: crate::backends::all(),
+            backends: crate::backends::usual(),
         }
     }
 }

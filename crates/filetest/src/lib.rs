@@ -26,7 +26,7 @@ mod diff;
 pub mod generate;
 mod passes;
 mod print;
-mod run;
+pub mod run;
 mod verify;
 
 use std::path::{Path, PathBuf};

@@ -50,6 +50,8 @@ const EDGES: &[(&str, &[&str])] = &[
             "spmd",
             "kernel",
             "emit",
+            // `run --backend cpu` says what stays interpreted, which no client tells.
+            "cpu",
             "client",
         ],
     ),
@@ -65,6 +67,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "spmd",
             "kernel",
             "emit",
+            "cpu",
             "client",
         ],
     ),

@@ -125,6 +125,17 @@ fn device_count(options: &BTreeMap<String, Value>) -> Result<usize> {
     )
 }
 
+/// What runs programs: an option, else the variable `RXLA_BACKEND`, else what is usual.
+fn backend(options: &BTreeMap<String, Value>) -> Result<Option<String>> {
+    match options.get("backend") {
+        Some(Value::String(name)) => Ok(Some(name.clone())),
+        Some(other) => Err(Error::invalid_argument(format!(
+            "the option `backend` is {other:?}; it takes a name"
+        ))),
+        None => Ok(std::env::var("RXLA_BACKEND").ok().filter(|name| !name.is_empty())),
+    }
+}
+
 /// What we do not know is for somebody else: frameworks pass options of their own.
 fn client_options(options: &BTreeMap<String, Value>) -> Result<ClientOptions> {
     let mut client = ClientOptions {
@@ -133,6 +144,9 @@ fn client_options(options: &BTreeMap<String, Value>) -> Result<ClientOptions> {
         memory_limit: physical_memory().unwrap_or(u64::MAX / 2),
         ..ClientOptions::default()
     };
+    if let Some(backend) = backend(options)? {
+        client.backends = rxla::backends(&backend)?;
+    }
     match options.get("memory_limit") {
         None => {}
         Some(Value::Int(limit)) if *limit > 0 => client.memory_limit = limit.unsigned_abs(),

@@ -1,0 +1,109 @@
+//! The world outside a program as the interpreter asks for it: the client's host, with the
+//! interpreter's names of devices translated to the client's.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustc_hash::FxHashMap;
+use rxla_base::{Error, Result};
+use rxla_hlo::op::CustomCallApiVersion;
+use rxla_hlo::{InstructionId, Literal, Shape};
+use rxla_interpreter::{CustomCallRequest, CustomCalls, DeviceId, Options};
+
+use crate::backend::Run;
+use crate::host::{CustomCall, Host, Kept};
+
+/// What the host keeps for each custom call of a program.
+pub(super) type KeptByCall = Mutex<FxHashMap<InstructionId, Arc<Kept>>>;
+
+/// Options of the interpreter for a run.
+pub(super) fn options(run: &Run<'_>, kept: &Arc<KeptByCall>) -> Options {
+    let world = Arc::new(World::new(run, Arc::clone(kept)));
+    Options {
+        custom_calls: Some(Arc::clone(&world) as Arc<dyn CustomCalls>),
+        host: Some(world),
+        ..Options::default()
+    }
+}
+
+/// The world outside, with the interpreter's device names translated to the client's.
+struct World {
+    devices: FxHashMap<(usize, usize), usize>,
+    host: Arc<dyn Host>,
+    run_id: u64,
+    kept: Arc<KeptByCall>,
+}
+
+impl World {
+    fn new(run: &Run<'_>, kept: Arc<KeptByCall>) -> World {
+        let devices = run
+            .devices
+            .iter()
+            .map(|logical| ((logical.replica, logical.partition), logical.device))
+            .collect();
+        World { devices, host: Arc::clone(run.host), run_id: run.run_id, kept }
+    }
+
+    fn device(&self, id: DeviceId) -> usize {
+        self.devices.get(&(id.replica, id.partition)).copied().unwrap_or(0)
+    }
+}
+
+impl CustomCalls for World {
+    fn call(
+        &self,
+        request: &CustomCallRequest<'_>,
+        operands: Vec<Literal>,
+    ) -> Option<Result<Literal>> {
+        let op = request.op;
+        let aliases: Vec<(usize, usize)> = op
+            .output_to_operand_aliasing
+            .iter()
+            .filter_map(|alias| {
+                let output = alias.output_index.first().copied().unwrap_or(0);
+                Some((usize::try_from(output).ok()?, usize::try_from(alias.operand).ok()?))
+            })
+            .collect();
+        let constrained: Vec<&Shape> = match &op.operand_layout_constraints {
+            Some(shapes) if shapes.len() == operands.len() => shapes.iter().collect(),
+            _ => request.operand_shapes.to_vec(),
+        };
+        let kept = {
+            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(kept.entry(request.id).or_default())
+        };
+        self.host.custom_call(&CustomCall {
+            target: request.target,
+            operands: &operands,
+            operand_shapes: &constrained,
+            result_shape: request.result_shape,
+            config: request.backend_config,
+            api_version: op.api_version.unwrap_or(CustomCallApiVersion::Original),
+            aliases: &aliases,
+            device: self.device(request.device),
+            run_id: self.run_id,
+            kept: &kept,
+        })
+    }
+}
+
+impl rxla_interpreter::Host for World {
+    fn infeed(&self, _device: DeviceId, _shape: &Shape, _config: &[u8]) -> Result<Literal> {
+        Err(Error::unimplemented("infeed: no client of ours feeds"))
+    }
+
+    fn outfeed(&self, _device: DeviceId, _value: Literal, _config: &[u8]) -> Result<()> {
+        Err(Error::unimplemented("outfeed: no client of ours takes it"))
+    }
+
+    fn send(&self, device: DeviceId, channel: Option<i64>, value: Literal) -> Result<()> {
+        self.host.send(self.device(device), channel_of(channel)?, &value)
+    }
+
+    fn recv(&self, device: DeviceId, channel: Option<i64>, shape: &Shape) -> Result<Literal> {
+        self.host.receive(self.device(device), channel_of(channel)?, shape)
+    }
+}
+
+fn channel_of(channel: Option<i64>) -> Result<i64> {
+    channel.ok_or_else(|| Error::invalid_argument("a host transfer has no channel"))
+}

@@ -1,0 +1,46 @@
+//! Random modules give the same compiled and interpreted.
+//!
+//! `RXLA_RANDOM_MODULES=5000` tries more modules than usual, `RXLA_RANDOM_SEED=17` starts at another
+//! one.
+
+use std::sync::Arc;
+
+use rxla_filetest::generate::{Size, arguments, module};
+use rxla_filetest::run::{agree, compiled};
+use rxla_hlo::text::{PrintOptions, print};
+use rxla_interpreter::{Options, evaluate};
+
+fn setting(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(otherwise)
+}
+
+fn check(seed: u64, size: Size) -> Result<(), String> {
+    let module = Arc::new(module(seed, size));
+    let inputs = arguments(&module, seed).map_err(|error| error.to_string())?;
+    let options = Options { step_limit: Some(1 << 20), ..Options::default() };
+    let expected = evaluate(&module, inputs.clone(), &options);
+    if expected.is_err() {
+        // Such as a loop without end.
+        return Ok(());
+    }
+    let text = || print(&module, &PrintOptions { layouts: false, ..PrintOptions::complete() });
+    agree(&expected, &compiled(&module, inputs)).map_err(|why| format!("{why}\n{}", text()))
+}
+
+#[test]
+fn compiled_code_gives_what_the_interpreter_gives() {
+    let count = setting("RXLA_RANDOM_MODULES", 300);
+    let first = setting("RXLA_RANDOM_SEED", 0);
+    let mut wrong = Vec::new();
+    for number in 0..count {
+        let seed = first + number;
+        let size = Size { instructions: 4 + (number / 8).min(30) as usize, ..Size::default() };
+        if let Err(found) = check(seed, size) {
+            let smaller = (1..size.instructions)
+                .find_map(|instructions| check(seed, Size { instructions, ..size }).err());
+            wrong.push(format!("seed {seed}: {}", smaller.unwrap_or(found)));
+        }
+    }
+    let first = wrong.first().cloned().unwrap_or_default();
+    assert!(wrong.is_empty(), "{} of {count} modules differ; the first is\n{first}", wrong.len());
+}
