@@ -1,49 +1,21 @@
-//! What the emitter is asked about an instruction.
+//! What the emitter is asked about an instruction, in the units of this crate.
 
-use rxla_base::{Error, Result};
-use rxla_emit::{Destination, Element, Part, Source};
 use rxla_hlo::{InstructionId, Module};
-use rxla_kernel::Builder;
 
-pub(crate) fn supports(_module: &Module, _id: InstructionId) -> Result<()> {
-    Err(Error::unimplemented("emit"))
+/// How much an instruction takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cost {
+    /// About the cycles of one thread.
+    pub(crate) work: u64,
 }
 
-pub(crate) fn emit(
-    _builder: &mut Builder,
-    _module: &Module,
-    _id: InstructionId,
-    _sources: &[Source],
-    _destinations: &[Destination],
-    _part: Part,
-) -> Result<Vec<Option<Element>>> {
-    Err(Error::unimplemented("emit"))
+pub(crate) fn cost(module: &Module, id: InstructionId) -> Cost {
+    let cost = rxla_emit::cost(module, id);
+    let cycles = cost.operations / 4 + cost.bytes / 8;
+    Cost { work: u64::try_from(cycles).unwrap_or(0) }
 }
 
-pub(crate) fn extent(_module: &Module, _id: InstructionId) -> u64 {
-    1
-}
-
-pub(crate) struct Cost;
-
-impl Cost {
-    pub(crate) fn work(&self) -> u64 {
-        0
-    }
-    pub(crate) fn statements(&self) -> usize {
-        0
-    }
-}
-
-pub(crate) fn cost(_module: &Module, _id: InstructionId) -> Cost {
-    Cost
-}
-
-pub(crate) fn in_place(
-    _module: &Module,
-    _id: InstructionId,
-    _operand: usize,
-    _result: usize,
-) -> bool {
-    false
+/// Whether a result leaf may lie where an operand leaf lies.
+pub(crate) fn in_place(module: &Module, id: InstructionId, operand: usize, result: usize) -> bool {
+    rxla_emit::supports(module, id).is_ok() && rxla_emit::in_place(module, id, operand, result)
 }

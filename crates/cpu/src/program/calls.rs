@@ -11,8 +11,8 @@ use crate::plan::{Compute, Leaf, ValueId};
 
 /// Work of an instruction up to which it stands in the driver itself.
 const INLINE_WORK: u64 = 4096;
-/// Statements of the driver from which on everything gets a function of its own.
-const DRIVER_LIMIT: usize = 20_000;
+/// Instructions in the driver from which on everything gets a function of its own.
+const DRIVER_LIMIT: usize = 2_000;
 /// Work from which on threads share it.
 const PARALLEL_WORK: u64 = 1 << 17;
 
@@ -28,13 +28,13 @@ impl Driver<'_> {
             return Ok(());
         }
         let tokens = compute.operands.iter().chain(&compute.results).any(|l| *l == Leaf::Token);
-        if tokens || crate::kernels::supports(module, id).is_err() {
+        if tokens || rxla_emit::supports(module, id).is_err() {
             return self.fallback(b, compute);
         }
         let cost = crate::kernels::cost(module, id);
-        let work = cost.work();
+        let work = cost.work;
         if work <= INLINE_WORK && self.inlined < DRIVER_LIMIT {
-            self.inlined += cost.statements();
+            self.inlined += 1;
             return self.inline(b, compute);
         }
         self.kernel(b, compute, work)
@@ -47,7 +47,7 @@ impl Driver<'_> {
             values(&compute.operands).map(|v| self.source(b, v, &mut addresses)).collect();
         let destinations: Vec<Destination> =
             values(&compute.results).map(|v| self.destination(b, v, &mut addresses)).collect();
-        let elements = crate::kernels::emit(
+        let elements = rxla_emit::emit(
             b,
             self.module,
             compute.instruction,
@@ -160,7 +160,7 @@ impl Driver<'_> {
             };
             destinations.push(Destination::Memory(parameter));
         }
-        let extent = crate::kernels::extent(self.module, compute.instruction);
+        let extent = rxla_emit::extent(self.module, compute.instruction).max(1) as u64;
         let parallel = work >= PARALLEL_WORK && extent > 1;
         let part = if parallel {
             let begin = inner.parameter(Type::I64);
@@ -169,7 +169,7 @@ impl Driver<'_> {
         } else {
             Part::All
         };
-        crate::kernels::emit(
+        rxla_emit::emit(
             &mut inner,
             self.module,
             compute.instruction,
