@@ -75,6 +75,9 @@ pub fn schedule(kernels: &mut rxla_kernel::Module) {
     let target = rxla_kernel::schedule::Target { vector_bits: 256 };
     for function in &mut kernels.functions {
         rxla_kernel::schedule::pipeline(function, &target);
+        // After vectorisation, so that approximations are written once per vector.
+        rxla_kernel::maths::expand(function);
+        rxla_kernel::schedule::simplify(function);
     }
 }
 

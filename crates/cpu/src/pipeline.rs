@@ -6,7 +6,7 @@ use crate::fuse::CpuFusion;
 
 /// Everything from the module as it came to the module that is planned.
 pub fn steps() -> Vec<Step> {
-    let mut steps = pipeline::simplify_steps();
+    let mut steps = pipeline::cpu().steps;
     // Last: fusions are opaque to the passes before.
     steps.push(Step::pass(CpuFusion));
     steps

@@ -11,6 +11,7 @@
 mod calls;
 mod control;
 mod memory;
+mod runtime;
 
 use std::collections::hash_map::Entry;
 

@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use rxla_filetest::generate::{Size, arguments, module};
 use rxla_filetest::run::{agree, compiled};
+use rxla_hlo::Op;
+use rxla_hlo::op::ComparisonType;
 use rxla_hlo::text::{PrintOptions, print};
 use rxla_interpreter::{Options, evaluate};
 
@@ -27,20 +29,37 @@ fn check(seed: u64, size: Size) -> Result<(), String> {
     agree(&expected, &compiled(&module, inputs)).map_err(|why| format!("{why}\n{}", text()))
 }
 
+/// Whether the module looks at the sign of a NaN, which no operation promises: it orders floats
+/// totally or takes their bits.
+fn looks_at_nans(seed: u64, size: Size) -> bool {
+    let module = module(seed, size);
+    module.instruction_ids().any(|id| match &module[id].op {
+        Op::Compare(compare) => compare.comparison_type == Some(ComparisonType::TotalOrder),
+        Op::BitcastConvert(_) => true,
+        op => op.name() == "topk",
+    })
+}
+
 #[test]
 fn compiled_code_gives_what_the_interpreter_gives() {
     let count = setting("RXLA_RANDOM_MODULES", 300);
     let first = setting("RXLA_RANDOM_SEED", 0);
     let mut wrong = Vec::new();
+    let mut doubtful = 0;
     for number in 0..count {
         let seed = first + number;
         let size = Size { instructions: 4 + (number / 8).min(30) as usize, ..Size::default() };
         if let Err(found) = check(seed, size) {
+            if found.contains("nan") && looks_at_nans(seed, size) {
+                doubtful += 1;
+                continue;
+            }
             let smaller = (1..size.instructions)
                 .find_map(|instructions| check(seed, Size { instructions, ..size }).err());
             wrong.push(format!("seed {seed}: {}", smaller.unwrap_or(found)));
         }
     }
+    assert!(doubtful * 20 <= count, "{doubtful} of {count} modules depend on signs of NaN");
     let first = wrong.first().cloned().unwrap_or_default();
     assert!(wrong.is_empty(), "{} of {count} modules differ; the first is\n{first}", wrong.len());
 }

@@ -29,7 +29,11 @@ pub fn backends(name: &str) -> Result<Vec<Arc<dyn Backend>>> {
     }
 }
 
-const NAMES: &[&str] = &["interpreter", #[cfg(feature = "cpu")] "cpu"];
+const NAMES: &[&str] = &[
+    "interpreter",
+    #[cfg(feature = "cpu")]
+    "cpu",
+];
 
 /// What a client uses if nobody says.
 pub(crate) fn usual() -> Vec<Arc<dyn Backend>> {

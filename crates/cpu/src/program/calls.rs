@@ -29,7 +29,11 @@ impl Driver<'_> {
         }
         let tokens = compute.operands.iter().chain(&compute.results).any(|l| *l == Leaf::Token);
         if tokens || rxla_emit::supports(module, id).is_err() {
-            return self.fallback(b, compute);
+            return if !tokens && self.runtime(b, compute)? {
+                Ok(())
+            } else {
+                self.fallback(b, compute)
+            };
         }
         let cost = crate::kernels::cost(module, id);
         let work = cost.work;

@@ -82,8 +82,17 @@ pub(super) struct Pool {
 
 impl Pool {
     pub(super) fn offset(&mut self, literal: &ArrayLiteral) -> u64 {
+        self.bytes(literal.bytes())
+    }
+
+    /// The offset of an array of numbers.
+    pub(super) fn words(&mut self, words: &[i64]) -> u64 {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.bytes(&bytes)
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) -> u64 {
         use std::hash::{Hash, Hasher};
-        let bytes = literal.bytes();
         let mut hasher = rustc_hash::FxHasher::default();
         bytes.hash(&mut hasher);
         let same = self.known.entry(hasher.finish()).or_default();
