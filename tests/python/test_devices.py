@@ -61,3 +61,36 @@ def test_gradients_of_shard_map(mesh):
         return jax.lax.psum(jnp.sum(x**2), "x")
 
     np.testing.assert_allclose(jax.grad(lambda x: loss(x))(X), 2 * X)
+
+
+def test_manual_regions_in_manual_regions():
+    """A region over one axis inside of a region over another, with a third axis that is not manual."""
+    mesh = jax.make_mesh((2, 2, 1), ("x", "y", "z"), axis_types=(jax.sharding.AxisType.Auto,) * 3)
+
+    def inner(x):
+        return x * jax.lax.axis_index("y")
+
+    def outer(x):
+        x = x + 100 * jax.lax.axis_index("x")
+        return jax.shard_map(inner, in_specs=P(None, "y"), out_specs=P(None, "y"), axis_names={"y"})(x)
+
+    with jax.set_mesh(mesh):
+        f = jax.shard_map(outer, in_specs=P("x", None), out_specs=P("x", None), axis_names={"x"})
+        result = jax.jit(f)(jax.device_put(X, NamedSharding(mesh, P("x", "y"))))
+    expected = X + 100 * (np.arange(8) >= 4)[:, None]
+    np.testing.assert_array_equal(result, expected * (np.arange(4) >= 2))
+
+
+def test_values_that_are_not_reduced_yet():
+    """A value may be a sum of what the devices have; whoever reads it gets the sum."""
+    mesh = jax.make_mesh((2, 2), ("x", "y"), axis_types=(jax.sharding.AxisType.Explicit,) * 2)
+    with jax.set_mesh(mesh):
+        a = jax.device_put(X, P(None, "x"))
+        product = jax.jit(lambda a: jnp.einsum("ij,kj->ik", a, a, out_sharding=P(None, None, unreduced={"x"})))(a)
+        assert product.sharding.spec.unreduced == {"x"}
+        again = jax.jit(lambda x: jax.reshard(x, P(None, None)))(product)
+        np.testing.assert_array_equal(again, X @ X.T)
+        summed = jax.jit(
+            jax.shard_map(lambda x: jax.lax.psum(x, "x"), in_specs=P(None, None, unreduced={"x"}), out_specs=P())
+        )(product)
+        np.testing.assert_array_equal(summed, X @ X.T)

@@ -71,3 +71,15 @@ def test_a_view_of_a_result_outlives_its_deletion():
     del x
     jnp.zeros(1000).block_until_ready()
     assert view.sum() == 500500
+
+
+def test_outputs_are_buffers_of_their_own():
+    x, y = jax.jit(lambda x: (x, x))(jnp.arange(100))
+    assert x.unsafe_buffer_pointer() != y.unsafe_buffer_pointer()
+
+
+def test_a_mistyped_compiler_option_is_an_error():
+    lowered = jax.jit(lambda x: x + 1).lower(1.0)
+    assert lowered.compile(compiler_options={"xla_embed_ir_in_executable": True})(1.0) == 2
+    with pytest.raises(jax.errors.JaxRuntimeError, match="No such compile option: 'xla_embed'"):
+        lowered.compile(compiler_options={"xla_embed": True})

@@ -64,7 +64,7 @@ impl CompileOptions {
             .checked_mul(partitions)
             .filter(|&needed| needed > 0)
             .ok_or_else(|| too_many(replicas, partitions, device_count))?;
-        if needed > device_count && !self.portable {
+        if needed > device_count {
             return Err(too_many(replicas, partitions, device_count));
         }
         if let Some(assignment) = &self.device_assignment {
@@ -128,6 +128,8 @@ mod tests {
         let devices: Vec<_> =
             options.logical_devices(4).unwrap().iter().map(|logical| logical.device).collect();
         assert_eq!(devices, [3, 2, 1, 0]);
+        let portable = CompileOptions { portable: true, replicas: 1 << 60, ..options.clone() };
+        assert!(portable.logical_devices(4).is_err());
         let message = options.logical_devices(3).unwrap_err().message;
         assert!(message.starts_with("the program wants 2 replicas of 2 partitions"), "{message}");
     }

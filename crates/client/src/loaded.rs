@@ -4,9 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use rxla_base::{Code, Error, Result};
-use rxla_hlo::{Literal, Shape};
+use rxla_hlo::literal::Bytes;
+use rxla_hlo::{ArrayLiteral, Literal, Shape};
 
 use crate::backend::Run;
 use crate::buffer::Buffer;
@@ -158,10 +159,23 @@ impl LoadedExecutable {
             )));
         }
         let device = &self.client.devices()[device];
+        let mut seen = FxHashSet::default();
         leaves
             .into_iter()
             .zip(outputs)
             .map(|(leaf, output)| {
+                let leaf = match &leaf {
+                    // Outputs are buffers of their own: whoever writes to one by its address does
+                    // not write to another.
+                    Literal::Array(array)
+                        if !array.bytes().is_empty()
+                            && !seen.insert(array.bytes().as_ptr().addr()) =>
+                    {
+                        let bytes = Bytes::copy_of(array.bytes())?;
+                        Literal::Array(ArrayLiteral::from_bytes(array.shape(), bytes)?)
+                    }
+                    Literal::Array(_) | Literal::Token | Literal::Tuple(_) => leaf,
+                };
                 let leaf = with_layout(leaf, &output.shape)?;
                 let memory = device.memory(output.memory);
                 Ok(Arc::new(Buffer::from_literal(leaf, device, memory)?))

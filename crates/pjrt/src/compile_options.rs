@@ -18,6 +18,10 @@ pub(crate) fn read(bytes: &[u8]) -> Result<CompileOptions> {
             (4, field) => options.portable = field.flag()?,
             (7, field) => {
                 let (name, value) = read_override(field.bytes()?)?;
+                if !is_option(&name) {
+                    let message = format!("No such compile option: '{name}'");
+                    return Err(Error::invalid_argument(message));
+                }
                 options.overrides.insert(name, value);
             }
             _ => {}
@@ -57,6 +61,14 @@ fn read_flags(field: Field<'_>, flags: &mut Vec<bool>) -> Result<()> {
     field.ints(&mut list)?;
     flags.extend(list.into_iter().map(|flag| flag != 0));
     Ok(())
+}
+
+/// Whether there is an option of this name: one of XLA's, whose users mistype them as well, or of our
+/// own.
+fn is_option(name: &str) -> bool {
+    // The fields of `DebugOptions` in XLA's `xla.proto`, sorted.
+    const NAMES: &str = include_str!("debug_options.txt");
+    name.starts_with("rxla_") || NAMES.lines().any(|known| known == name)
 }
 
 /// An entry of the map of overrides; the value is one of four kinds, kept as text.
@@ -210,7 +222,7 @@ mod tests {
         let mut value = Writer::default();
         value.int(2, 1);
         let mut entry = Writer::default();
-        entry.bytes(1, b"xla_dump");
+        entry.bytes(1, b"xla_dump_to");
         entry.bytes(2, &value.0);
         let mut options = Writer::default();
         options.bytes(3, &build.0);
@@ -219,7 +231,17 @@ mod tests {
         assert_eq!((read.replicas, read.partitions, read.spmd_partitioning), (1, 2, true));
         assert_eq!(read.device_assignment, Some(assignment));
         assert_eq!(read.propagate_sharding_to_output, [true, false]);
-        assert_eq!(read.overrides["xla_dump"], "true");
+        assert_eq!(read.overrides["xla_dump_to"], "true");
+    }
+
+    #[test]
+    fn an_option_that_does_not_exist_is_refused() {
+        let mut entry = Writer::default();
+        entry.bytes(1, b"xla_dumb_to");
+        let mut options = Writer::default();
+        options.bytes(7, &entry.0);
+        let message = read(&options.0).unwrap_err().message;
+        assert_eq!(message, "No such compile option: 'xla_dumb_to'");
     }
 
     /// Whatever the bytes, reading ends with options or an error.

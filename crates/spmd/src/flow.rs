@@ -15,7 +15,8 @@ impl Flow {
         let mut flow = Flow(SecondaryMap::default());
         for id in module.post_order(module.entry()) {
             let tiles = flow.of(module, id, partitions)?;
-            flow.0[id] = tiles.filter(|tiles| !tiles.is_whole());
+            // What is done with a value is done after its summands were added.
+            flow.0[id] = tiles.map(Tiles::reduced).filter(|tiles| !tiles.is_whole());
         }
         Ok(flow)
     }

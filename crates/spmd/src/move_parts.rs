@@ -1,10 +1,12 @@
 //! The two moves between a whole array and a device's part of it.
 
 use rxla_base::{Error, Result};
+use rxla_hlo::native::Pred;
 use rxla_hlo::op::{
-    AllGather, Concatenate, DynamicSlice, Pad, PaddingDimension, PartitionId, ReplicaGroups,
+    AllGather, BinaryKind, Broadcast, Concatenate, DynamicSlice, Pad, PaddingDimension,
+    PartitionId, ReplicaGroups, Select,
 };
-use rxla_hlo::{ElementType, InstructionId, Literal, Module, Op, Shape};
+use rxla_hlo::{ComputationId, Dims, ElementType, InstructionId, Literal, Module, Op, Shape};
 
 use crate::error;
 use crate::tiles::{Tiles, ceil_of};
@@ -24,7 +26,8 @@ fn pieces(whole: i64, part: i64, tiles: i64) -> (i64, i64) {
     if pieces > 1 && tiles % pieces != 0 { (tiles, 1) } else { (pieces, tiles / pieces) }
 }
 
-/// A device's part, of sizes `part`, of a value that every device has whole.
+/// A device's part, of sizes `part`, of a value that every device has whole. Of several summands the
+/// first is the value and the others are zero.
 pub(crate) fn cut(
     module: &mut Module,
     whole: InstructionId,
@@ -62,7 +65,6 @@ pub(crate) fn cut(
         let pad = Op::Pad(Pad { padding });
         padded = module.add(computation, pad, &[whole, zero]).map_err(error)?;
     }
-    let id = module.add(computation, Op::PartitionId(PartitionId {}), &[]).map_err(error)?;
     let mut operands = vec![padded];
     for (dimension, &(_, tiles_per_piece)) in cuts.iter().enumerate() {
         let starts: Vec<i32> = tiles
@@ -70,17 +72,48 @@ pub(crate) fn cut(
             .iter()
             .map(|place| (place[dimension] / tiles_per_piece.max(1) * part[dimension]) as i32)
             .collect();
-        let partitions = devices.partitions as i64;
-        let table = module.add_constant(computation, Literal::from_values([partitions], &starts));
-        let pick = DynamicSlice { dynamic_slice_sizes: [1][..].into() };
-        let start = module.add(computation, Op::DynamicSlice(pick), &[table, id]).map_err(error)?;
-        operands.push(reshape(module, start, ElementType::S32, &[])?);
+        let table = Literal::from_values([devices.partitions as i64], &starts);
+        operands.push(of_this_device(module, computation, table, ElementType::S32)?);
     }
     let slice = DynamicSlice { dynamic_slice_sizes: part.into() };
-    module.add(computation, Op::DynamicSlice(slice), &operands).map_err(error)
+    let part = module.add(computation, Op::DynamicSlice(slice), &operands).map_err(error)?;
+    if tiles.summand_count() == 1 {
+        return Ok(part);
+    }
+    let is_first: Vec<Pred> =
+        tiles.summands.iter().map(|&summand| Pred::from(summand == 0)).collect();
+    let table = Literal::from_values([devices.partitions as i64], &is_first);
+    let is_first = of_this_device(module, computation, table, ElementType::Pred)?;
+    let Some(shape) = module[part].shape.as_array().cloned() else { return Ok(part) };
+    let mut mask = shape.clone();
+    mask.element_type = ElementType::Pred;
+    let everywhere = Op::Broadcast(Broadcast { dimensions: Dims::new() });
+    let mask = module
+        .add_with_shape(computation, everywhere.clone(), Shape::Array(mask), &[is_first])
+        .map_err(error)?;
+    let zero = Literal::zeros(&Shape::scalar(shape.element_type))?;
+    let zero = module.add_constant(computation, zero);
+    let zeros = module
+        .add_with_shape(computation, everywhere, Shape::Array(shape), &[zero])
+        .map_err(error)?;
+    module.add(computation, Op::Select(Select {}), &[mask, part, zeros]).map_err(error)
 }
 
-/// The whole of what every device has a part of.
+/// This device's entry of a table with one for each, as a scalar.
+fn of_this_device(
+    module: &mut Module,
+    computation: ComputationId,
+    table: Literal,
+    element_type: ElementType,
+) -> Result<InstructionId> {
+    let table = module.add_constant(computation, table);
+    let id = module.add(computation, Op::PartitionId(PartitionId {}), &[]).map_err(error)?;
+    let pick = DynamicSlice { dynamic_slice_sizes: [1][..].into() };
+    let entry = module.add(computation, Op::DynamicSlice(pick), &[table, id]).map_err(error)?;
+    reshape(module, entry, element_type, &[])
+}
+
+/// The whole of what every device has a part of, which is the sum of the summands.
 pub(crate) fn gather(
     module: &mut Module,
     part: InstructionId,
@@ -98,7 +131,7 @@ pub(crate) fn gather(
         .zip(&tiles.counts)
         .map(|((&whole, &part), &tiles)| pieces(whole, part, tiles))
         .collect();
-    if cuts.iter().all(|&(pieces, _)| pieces == 1) {
+    if cuts.iter().all(|&(pieces, _)| pieces == 1) && tiles.summand_count() == 1 {
         return Ok(part);
     }
     let all = all_parts(module, part, devices)?;
@@ -171,10 +204,30 @@ fn assemble(
                 .zip(&place[..])
                 .all(|((&at, &(_, per_piece)), &place)| at / per_piece.max(1) == place)
         };
-        let device = tiles.places.iter().position(|tile| has(tile)).ok_or_else(|| {
-            Error::invalid_argument("a sharding leaves a part of its array to no device")
-        })?;
-        return row(module, all, device, part);
+        let mut sum = None;
+        for summand in 0..tiles.summand_count() {
+            let holder = |group: i64| {
+                let mut devices = 0..tiles.places.len();
+                let found = devices.find(|&device| {
+                    has(&tiles.places[device])
+                        && tiles.groups[device] == group
+                        && tiles.summands[device] == summand
+                });
+                found.ok_or_else(|| {
+                    Error::invalid_argument("a sharding leaves a part of its array to no device")
+                })
+            };
+            let holders =
+                tiles.groups.iter().map(|&group| holder(group)).collect::<Result<Vec<_>>>()?;
+            let row = row_of_each(module, all, &holders, part)?;
+            sum = Some(match sum {
+                None => row,
+                Some(sum) => module
+                    .add(computation, Op::binary(BinaryKind::Add), &[sum, row])
+                    .map_err(error)?,
+            });
+        }
+        return sum.ok_or_else(|| Error::internal("an array has no summands"));
     }
     let mut pieces = Vec::new();
     for piece in 0..cuts[dimension].0 {
@@ -187,6 +240,36 @@ fn assemble(
     }
     let concatenate = Concatenate { dimensions: [dimension as i64][..].into() };
     module.add(computation, Op::Concatenate(concatenate), &pieces).map_err(error)
+}
+
+/// For each device the row of the stacked values that it is to have.
+fn row_of_each(
+    module: &mut Module,
+    all: InstructionId,
+    rows: &[usize],
+    dims: &[i64],
+) -> Result<InstructionId> {
+    let Some(&first) = rows.first() else {
+        return Err(Error::internal("a program of no partitions"));
+    };
+    if rows.iter().all(|&row| row == first) {
+        return row(module, all, first, dims);
+    }
+    let computation = module[all].parent();
+    let element_type =
+        module[all].shape.as_array().map_or(ElementType::F32, |array| array.element_type);
+    let table: Vec<i32> = rows.iter().map(|&row| row as i32).collect();
+    let table = Literal::from_values([rows.len() as i64], &table);
+    let start = of_this_device(module, computation, table, ElementType::S32)?;
+    let zero = Literal::zeros(&Shape::scalar(ElementType::S32))?;
+    let zero = module.add_constant(computation, zero);
+    let mut operands = vec![all, start];
+    operands.resize(dims.len() + 2, zero);
+    let mut sizes = Dims::from_slice(&[1]);
+    sizes.extend_from_slice(dims);
+    let slice = DynamicSlice { dynamic_slice_sizes: sizes };
+    let row = module.add(computation, Op::DynamicSlice(slice), &operands).map_err(error)?;
+    reshape(module, row, element_type, dims)
 }
 
 /// What one device has of the stacked values.

@@ -1,7 +1,9 @@
 //! Shardings by what they do: which part of an array each device has.
 
 use rxla_base::{Error, Result};
-use rxla_hlo::{AxisRef, DeviceOrder, Dims, NamedSharding, Sharding, ShardingKind, TileSharding};
+use rxla_hlo::{
+    AxisRef, DeviceOrder, Dims, NamedSharding, Sharding, ShardingKind, SubgroupKind, TileSharding,
+};
 use smallvec::smallvec;
 
 /// An array cut into a grid of equal tiles (the last ones may be partly beyond its end), and the
@@ -12,16 +14,37 @@ pub(crate) struct Tiles {
     pub(crate) counts: Dims,
     /// By partition: the tile's place in the grid.
     pub(crate) places: Vec<Dims>,
+    /// By partition: which one of several summands of the array it has; all 0 where the array is
+    /// reduced.
+    pub(crate) summands: Vec<i64>,
+    /// By partition: a number of the manual region's devices that work on one array. What devices of
+    /// other numbers have belongs to other arrays.
+    pub(crate) groups: Vec<i64>,
 }
 
 impl Tiles {
     /// Everybody has everything.
     pub(crate) fn whole(rank: usize, partitions: usize) -> Tiles {
-        Tiles { counts: smallvec![1; rank], places: vec![smallvec![0; rank]; partitions] }
+        Tiles {
+            counts: smallvec![1; rank],
+            places: vec![smallvec![0; rank]; partitions],
+            summands: vec![0; partitions],
+            groups: vec![0; partitions],
+        }
     }
 
     pub(crate) fn is_whole(&self) -> bool {
-        self.counts.iter().all(|&count| count == 1)
+        self.counts.iter().all(|&count| count == 1) && self.summand_count() == 1
+    }
+
+    /// Into how many summands the array is split.
+    pub(crate) fn summand_count(&self) -> i64 {
+        self.summands.iter().max().map_or(1, |&last| last + 1)
+    }
+
+    /// The same tiles of the array after its summands have been added.
+    pub(crate) fn reduced(self) -> Tiles {
+        Tiles { summands: vec![0; self.places.len()], ..self }
     }
 
     /// The tiles of a sharding of one array. What lies on one device only is whole for us: every
@@ -34,8 +57,11 @@ impl Tiles {
             ShardingKind::Replicated
             | ShardingKind::Maximal { .. }
             | ShardingKind::Manual
-            | ShardingKind::Unknown
-            | ShardingKind::Unreduced => Ok(Tiles::whole(rank, partitions)),
+            | ShardingKind::Unknown => Ok(Tiles::whole(rank, partitions)),
+            ShardingKind::Unreduced => Ok(Tiles {
+                summands: (0..partitions as i64).collect(),
+                ..Tiles::whole(rank, partitions)
+            }),
             ShardingKind::Tiled(tiled) => Tiles::of_tiled(tiled, rank, partitions),
             ShardingKind::Named(named) => Tiles::of_named(named, rank, partitions),
         }
@@ -58,14 +84,30 @@ impl Tiles {
         if tiled.tile_dims.len() < rank || total != devices.len() || total != partitions {
             return Err(wrong());
         }
-        let mut places = vec![None; partitions];
+        let mut tiles = Tiles::whole(rank, partitions);
+        tiles.counts = tiled.tile_dims[..rank].into();
+        let mut seen = vec![false; partitions];
         for (position, device) in devices.into_iter().enumerate() {
+            let device = usize::try_from(device).ok().filter(|&device| device < partitions);
+            let device = device.ok_or_else(wrong)?;
+            if std::mem::replace(&mut seen[device], true) {
+                return Err(wrong());
+            }
             let place = unravel(position as i64, &tiled.tile_dims);
-            let slot = usize::try_from(device).ok().and_then(|device| places.get_mut(device));
-            *slot.ok_or_else(wrong)? = Some(place[..rank].into());
+            tiles.places[device] = place[..rank].into();
+            let beyond = place[rank..].iter().zip(&tiled.tile_dims[rank..]);
+            for ((&at, &size), kind) in beyond.zip(&tiled.last_tile_dims) {
+                let number = match kind {
+                    SubgroupKind::Unreduced => &mut tiles.summands[device],
+                    SubgroupKind::Manual => &mut tiles.groups[device],
+                    SubgroupKind::Replicated | SubgroupKind::Unknown | SubgroupKind::Maximal => {
+                        continue;
+                    }
+                };
+                *number = *number * size + at;
+            }
         }
-        let places = places.into_iter().collect::<Option<_>>().ok_or_else(wrong)?;
-        Ok(Tiles { counts: tiled.tile_dims[..rank].into(), places })
+        Ok(tiles)
     }
 
     fn of_named(named: &NamedSharding, rank: usize, partitions: usize) -> Result<Tiles> {
@@ -93,16 +135,18 @@ impl Tiles {
                 }
             };
             let along = unravel(position as i64, &sizes);
-            for (dimension, sharding) in named.dims.iter().enumerate() {
-                let (mut count, mut place) = (1, 0);
-                for axis in &sharding.axes {
-                    let (size, at) = part_of_axis(axis, &sizes, &along).ok_or_else(wrong)?;
-                    count *= size;
-                    place = place * size + at;
-                }
-                tiles.counts[dimension] = count;
-                tiles.places.get_mut(device).ok_or_else(wrong)?[dimension] = place;
+            if device >= partitions {
+                return Err(wrong());
             }
+            for (dimension, sharding) in named.dims.iter().enumerate() {
+                let (count, place) =
+                    along_axes(&sharding.axes, &sizes, &along).ok_or_else(wrong)?;
+                tiles.counts[dimension] = count;
+                tiles.places[device][dimension] = place;
+            }
+            let number = |axes| along_axes(axes, &sizes, &along).ok_or_else(wrong);
+            tiles.summands[device] = number(&named.unreduced_axes)?.1;
+            tiles.groups[device] = number(&named.manual_axes)?.1;
         }
         Ok(tiles)
     }
@@ -123,23 +167,45 @@ impl Tiles {
             return Sharding::replicated();
         }
         let grid = product(&self.counts).unwrap_or(1);
+        let summands = self.summand_count() as usize;
+        let share = self.places.len() / (grid * summands).max(1);
+        // Per tile the devices that share it; in each share a device for every summand.
         let mut sharers = vec![Vec::new(); grid];
-        for (device, place) in self.places.iter().enumerate() {
-            let at = place.iter().zip(&self.counts).fold(0, |at, (&p, &count)| at * count + p);
-            if let Some(list) = sharers.get_mut(at as usize) {
-                list.push(device as i64);
+        for summand in 0..summands {
+            for (device, place) in self.places.iter().enumerate() {
+                let at = place.iter().zip(&self.counts).fold(0, |at, (&p, &count)| at * count + p);
+                if self.summands[device] == summand as i64
+                    && let Some(list) = sharers.get_mut(at as usize)
+                {
+                    list.push(device as i64);
+                }
             }
         }
-        let share = self.places.len() / grid.max(1);
+        for list in &mut sharers {
+            if list.len() == share * summands {
+                *list =
+                    (0..list.len()).map(|i| list[i % summands * share + i / summands]).collect();
+            }
+        }
         let mut tile_dims = self.counts.clone();
+        let mut last_tile_dims = Vec::new();
         if share > 1 {
             tile_dims.push(share as i64);
+            last_tile_dims.push(SubgroupKind::Replicated);
+        }
+        if summands > 1 {
+            tile_dims.push(summands as i64);
+            last_tile_dims.push(SubgroupKind::Unreduced);
+        }
+        let replicate_on_last_tile_dim = last_tile_dims == [SubgroupKind::Replicated];
+        if replicate_on_last_tile_dim {
+            last_tile_dims.clear();
         }
         Sharding::single(ShardingKind::Tiled(TileSharding {
             tile_dims,
             devices: DeviceOrder::Explicit(sharers.concat()),
-            last_tile_dims: Vec::new(),
-            replicate_on_last_tile_dim: share > 1,
+            last_tile_dims,
+            replicate_on_last_tile_dim,
         }))
     }
 
@@ -174,8 +240,18 @@ impl Tiles {
         Tiles {
             counts: pick(&self.counts, 1),
             places: self.places.iter().map(|place| pick(place, 0)).collect(),
+            summands: self.summands.clone(),
+            groups: self.groups.clone(),
         }
     }
+}
+
+/// The product of axes' sizes and a device's place along them.
+fn along_axes(axes: &[AxisRef], sizes: &Dims, along: &Dims) -> Option<(i64, i64)> {
+    axes.iter().try_fold((1, 0), |(count, place), axis| {
+        let (size, at) = part_of_axis(axis, sizes, along)?;
+        Some((count * size, place * size + at))
+    })
 }
 
 /// Size of an axis (or of the named part of it) and a device's place along it.
@@ -273,6 +349,31 @@ mod tests {
         assert_eq!(Tiles::of(&named, 2, 4).unwrap(), tiles);
         assert_eq!(tiles.to_sharding(), explicit);
         assert_eq!(tiles.part_dims(&[5, 3])[..], [3, 3]);
+    }
+
+    #[test]
+    fn subgroups_are_summands_and_groups() {
+        // Dimension 0 over 2 tiles; of the 4 devices of each, 2 are manual and 2 are summands.
+        let kinds = vec![SubgroupKind::Manual, SubgroupKind::Unreduced];
+        let sharding = |last_tile_dims: Vec<SubgroupKind>, tile_dims: &[i64]| {
+            Sharding::single(ShardingKind::Tiled(TileSharding {
+                tile_dims: tile_dims.into(),
+                devices: DeviceOrder::Explicit((0..8).collect()),
+                last_tile_dims,
+                replicate_on_last_tile_dim: false,
+            }))
+        };
+        let tiles = Tiles::of(&sharding(kinds, &[2, 2, 2]), 1, 8).unwrap();
+        assert_eq!(tiles.groups, [0, 0, 1, 1, 0, 0, 1, 1]);
+        assert_eq!(tiles.summands, [0, 1, 0, 1, 0, 1, 0, 1]);
+        assert!(tiles.clone().reduced().summands.iter().all(|&summand| summand == 0));
+        let kinds = vec![SubgroupKind::Replicated, SubgroupKind::Unreduced];
+        let unreduced = sharding(kinds, &[1, 2, 4]);
+        let tiles = Tiles::of(&unreduced, 1, 8).unwrap();
+        assert!(!tiles.is_whole());
+        assert_eq!(tiles.to_sharding(), unreduced);
+        let all = Sharding::single(ShardingKind::Unreduced);
+        assert_eq!(Tiles::of(&all, 1, 8).unwrap().summand_count(), 8);
     }
 
     #[test]

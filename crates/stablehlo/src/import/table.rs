@@ -73,6 +73,7 @@ const TABLE: &[(&str, Lower)] = &[
     ("chlo.top_k", chlo::top_k),
     ("chlo.zeta", chlo::zeta),
     ("func.call", calls::call),
+    ("mhlo.copy", sdy::identity),
     ("sdy.data_flow_edge", sdy::identity),
     ("sdy.manual_computation", sdy::manual_computation),
     ("sdy.named_computation", sdy::named_computation),

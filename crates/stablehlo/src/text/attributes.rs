@@ -314,6 +314,7 @@ impl<'a> Parser<'a> {
             return Err(self.error(span, "expected the name of an attribute after `#`"));
         }
         let (dialect, member) = name.split_once('.').unwrap_or((name, ""));
+        let dialect = if dialect == "mhlo" { "stablehlo" } else { dialect };
         let known = matches!(dialect, "stablehlo" | "chlo" | "sdy");
         if !known {
             return Ok(Attribute::Opaque(Arc::new(self.opaque(name)?)));

@@ -10,6 +10,7 @@
 //! - `types`, `attributes`, `dense`, `stablehlo_attributes`, `sdy_attributes`, `locations`: values
 //! - `formats`: how each operation is spelled, shared by reader and printer
 //! - `operations`, `regions`, `pieces`, `windows`, `special`, `resources`: reading operations
+//! - `mhlo`: names of StableHLO's predecessor
 //! - `print`: the other direction
 
 mod attributes;
@@ -18,6 +19,7 @@ mod dense;
 mod float;
 mod formats;
 mod locations;
+mod mhlo;
 mod operations;
 mod parser;
 mod pieces;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use rxla_base::{Diagnostic, Span};
 
 use super::cursor::Result;
-use super::formats::{self, Format, Special};
+use super::formats::{self, Format, Special, Spelling};
+use super::mhlo;
 use super::parser::Parser;
 use super::scope::Use;
 use crate::mlir::{
@@ -104,6 +105,12 @@ impl<'a> Parser<'a> {
             self.pretty_name(word, place)
         };
         let name_span = self.span_from(start);
+        let of_mhlo = mhlo::same_as(&name);
+        let pretty = match &of_mhlo {
+            Some(name) => mhlo::spelling(name),
+            None => formats::spelling(&name),
+        };
+        let name = of_mhlo.map_or(name, Arc::from);
         let op = self.module.operations.push(Operation::new(name.clone(), Location::UNKNOWN));
         let mut reading = Reading {
             op,
@@ -119,7 +126,7 @@ impl<'a> Parser<'a> {
         if generic {
             self.generic_operation(&mut reading, place)?;
         } else {
-            self.pretty_operation(&mut reading)?;
+            self.pretty_operation(&mut reading, pretty)?;
         }
         self.place_operation(reading, results, place)?;
         Ok(op)
@@ -190,8 +197,12 @@ impl<'a> Parser<'a> {
     }
 
     /// What follows the name in the pretty form.
-    fn pretty_operation(&mut self, reading: &mut Reading<'a>) -> Result<()> {
-        let Some(spelling) = formats::spelling(&reading.name) else {
+    fn pretty_operation(
+        &mut self,
+        reading: &mut Reading<'a>,
+        spelling: Option<&'static Spelling>,
+    ) -> Result<()> {
+        let Some(spelling) = spelling else {
             return Err(Box::new(
                 Diagnostic::error(format!("`{}` has no pretty form here", reading.name))
                     .at(reading.name_span)

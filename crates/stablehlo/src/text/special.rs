@@ -165,6 +165,7 @@ impl<'a> Parser<'a> {
             } else {
                 self.expect_word("an operation")?.to_owned()
             };
+            let name = super::mhlo::same_as(&name).unwrap_or(name);
             let span = self.span_from(start);
             if !COMMUTATIVE.contains(&name.as_str()) {
                 return Err(Box::new(

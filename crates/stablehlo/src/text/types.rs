@@ -199,7 +199,7 @@ impl<'a> Parser<'a> {
             return Err(self.error(span, "expected the name of a type after `!`"));
         }
         match name {
-            "stablehlo.token" => Ok(Type::Token),
+            "stablehlo.token" | "mhlo.token" => Ok(Type::Token),
             "stablehlo.future" => {
                 Ok(Type::Future(self.list("<", ">", |parser| parser.ty())?.into()))
             }
