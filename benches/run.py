@@ -1,0 +1,194 @@
+"""Measures rxla against the XLA:CPU in jaxlib and prints a table of ratios.
+
+    python benches/run.py                       # everything
+    python benches/run.py --group loops,dot     # some groups
+    python benches/run.py --only scan_lstm      # programs whose name contains this
+    python benches/run.py --quick --json out.json
+
+A ratio is XLA:CPU's time divided by rxla's: above 1 rxla is faster. Both run in one process, by turns,
+and medians are compared. Besides the groups of programs there are `compile` (first compilation in a
+fresh process with nothing cached, and in a second process) and `memory` (temporaries planned, growth).
+"""
+
+import argparse
+import json
+import math
+import os
+import pathlib
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from workloads import GROUPS, all_workloads  # noqa: E402
+
+# What stands for compile time: from one operation to a model of twelve equal layers.
+COMPILED = [
+    "scalar_add", "gelu_1m", "softmax_4096x1024", "dot_bias_gelu", "conv_3x3_56_64", "many_small_mixed",
+    "mlp_tiny_sgd_step", "scan_60_scalars_grad", "scan_lstm_grad", "ode_rk45_lorenz", "normal_1m", "cnn_train",
+    "gpt_tiny_train", "gpt2_small_train",
+]
+GROWN = ["scalar_add", "mlp_tiny_sgd_step", "scan_lstm", "layernorm_grad_1024x768"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--group", help=f"comma-separated, of: {', '.join(GROUPS)}, compile, memory")
+    parser.add_argument("--only", help="programs whose name contains one of these, comma-separated")
+    parser.add_argument("--quick", action="store_true", help="a sixth of the time for each program")
+    parser.add_argument("--limit", type=float, default=20.0, help="seconds for a program, compiling included")
+    parser.add_argument("--json", type=pathlib.Path, help="write results here, too")
+    options = parser.parse_args()
+    groups = options.group.split(",") if options.group else [*GROUPS, "compile", "memory"]
+    wanted = options.only.split(",") if options.only else [""]
+    workloads = [w for w in all_workloads() if any(part in w.name for part in wanted)]
+    seconds = 0.2 if options.quick else 1.2
+    results = []
+    for group in GROUPS:
+        names = [w.name for w in workloads if w.group == group and group in groups]
+        if names:
+            print(f"\n{group}: {'XLA:CPU ms':>41} {'rxla ms':>10} {'ratio':>7}", flush=True)
+            records = measure(names, "run", seconds, options.limit, print_run)
+            results += [{"group": group, **record} for record in records]
+            summary(group, [r["ratio"] for r in records if r.get("ratio")], len(records))
+    if "compile" in groups:
+        names = [n for n in COMPILED if n in {w.name for w in workloads}]
+        results += compile_times(names, options.limit * 6)
+    if "memory" in groups:
+        results += memory(results, [n for n in GROWN if n in {w.name for w in workloads}], options.limit * 3)
+    everything = [r["ratio"] for r in results if r.get("ratio") and r["group"] in GROUPS]
+    if everything:
+        print()
+        summary("all programs", everything, sum(r["group"] in GROUPS for r in results))
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=1))
+
+
+def print_run(record: dict) -> None:
+    if "cpu" in record:
+        record["ratio"] = record["cpu"] / record["rxla"]
+        wrong = "" if record["equal"] else f"   DIFFERENT by {record['difference']:.2g}"
+        print(f"  {record['name']:36} {record['cpu'] * 1e3:14.4f} {record['rxla'] * 1e3:10.4f} {record['ratio']:7.2f}{wrong}", flush=True)
+    else:
+        print(f"  {record['name']:36} {record['error']}", flush=True)
+
+
+def summary(group: str, ratios: list[float], count: int) -> None:
+    if ratios:
+        print(f"  {group}: geometric mean {geometric_mean(ratios):.2f}, least {min(ratios):.2f}, {len(ratios)} of {count} measured", flush=True)
+    else:
+        print(f"  {group}: none of {count} measured", flush=True)
+
+
+def geometric_mean(ratios: list[float]) -> float:
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+
+
+def measure(names, mode, seconds, limit, show, environment=None) -> list[dict]:
+    """Has workers measure programs, in order; who takes longer than the limit is ended."""
+    left, records = list(names), []
+    while left:
+        records += one_worker(left, mode, seconds, limit, show, environment or {})
+        left = left[len(records) - (len(names) - len(left)):]
+    return records
+
+
+def one_worker(names, mode, seconds, limit, show, environment) -> list[dict]:
+    command = [sys.executable, str(HERE / "worker.py"), *names, "--seconds", str(seconds), "--mode", mode]
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu,rxla", "PYTHONPATH": python_path(), **environment}
+    with tempfile.TemporaryFile() as errors:
+        worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment)
+        lines: queue.Queue = queue.Queue()
+        threading.Thread(target=read_lines, args=(worker.stdout, lines), daemon=True).start()
+        records, compiled = [], set()
+        # The first program waits for JAX to start, too.
+        deadline = time.monotonic() + limit + 60
+        while len(records) < len(names):
+            name = names[len(records)]
+            try:
+                line = lines.get(timeout=max(0.01, deadline - time.monotonic()))
+            except queue.Empty:
+                stage = "running" if "rxla" in compiled else "compiling" if "cpu" in compiled else "XLA:CPU"
+                records.append({"name": name, "error": f"time limit of {limit:.0f} s ({stage})"})
+                show(records[-1])
+                break
+            if line is None:
+                errors.seek(0)
+                said = [line for line in errors.read().decode(errors="replace").splitlines() if "Error" in line]
+                tail = said[-1:]
+                records.append({"name": name, "error": f"the worker ended: {' '.join(tail)[:160]}"})
+                show(records[-1])
+                break
+            event = line.pop("event")
+            if event == "start":
+                deadline, compiled = time.monotonic() + limit, set()
+            elif event == "compiled":
+                compiled.add(line["platform"])
+            else:
+                records.append(line)
+                show(line)
+        worker.kill()
+        worker.wait()
+    return records
+
+
+def python_path() -> str:
+    """The package of this repository, unless one is installed or named."""
+    paths = [str(HERE), str(HERE.parent / "python"), os.environ.get("PYTHONPATH", "")]
+    return os.pathsep.join(path for path in paths if path)
+
+
+def read_lines(stream, lines: queue.Queue) -> None:
+    for line in stream:
+        if line.startswith("\x1e"):
+            lines.put(json.loads(line[1:]))
+    lines.put(None)
+
+
+def compile_times(names: list[str], limit: float) -> list[dict]:
+    print(f"\ncompile: {'XLA:CPU ms':>41} {'cold ms':>10} {'ratio':>7} {'2nd proc.':>10} {'ratio':>7}", flush=True)
+    results = []
+    quiet = lambda record: None  # noqa: E731
+    for name in names:
+        with tempfile.TemporaryDirectory() as cache:
+            environment = {"RXLA_CACHE_DIR": cache}
+            cold = measure([name], "compile", 0, limit, quiet, environment)[0]
+            again = measure([name], "compile", 0, limit, quiet, environment)[0]
+        record = {"group": "compile", "name": name}
+        if "error" in cold or "error" in again:
+            record["error"] = cold.get("error") or again["error"]
+            print(f"  {name:36} {record['error']}", flush=True)
+        else:
+            record.update(cpu_compile=cold["cpu_compile"], cold=cold["rxla_compile"], warm=again["rxla_compile"])
+            record["ratio"] = record["cpu_compile"] / record["cold"]
+            record["warm_ratio"] = again["cpu_compile"] / record["warm"]
+            print(f"  {name:36} {record['cpu_compile'] * 1e3:14.1f} {record['cold'] * 1e3:10.1f} {record['ratio']:7.2f} {record['warm'] * 1e3:10.1f} {record['warm_ratio']:7.2f}", flush=True)
+        results.append(record)
+    summary("compile, cold", [r["ratio"] for r in results if "ratio" in r], len(results))
+    summary("compile, second process", [r["warm_ratio"] for r in results if "ratio" in r], len(results))
+    return results
+
+
+def memory(results: list[dict], grown: list[str], limit: float) -> list[dict]:
+    print("\nmemory:", flush=True)
+    planned = [r for r in results if r.get("cpu_temp") is not None and r.get("rxla_temp") is not None]
+    more = [r for r in planned if r["rxla_temp"] > r["cpu_temp"]]
+    if planned:
+        print(f"  temporaries no larger than XLA:CPU's in {len(planned) - len(more)} of {len(planned)} programs")
+        for r in sorted(more, key=lambda r: r["cpu_temp"] - r["rxla_temp"])[:10]:
+            print(f"    {r['name']:36} {r['cpu_temp']:>12} {r['rxla_temp']:>12}")
+    def show(record):
+        if "error" in record:
+            print(f"  growth of {record['name']:26} {record['error']}", flush=True)
+        else:
+            print(f"  growth of {record['name']:26} {record['cpu_growth']:>12} {record['rxla_growth']:>12} bytes in 2,000 runs", flush=True)
+    return [{"group": "memory", **record} for record in measure(grown, "growth", 0, limit, show)]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,240 @@
+"""Products, convolutions, sorts, linear algebra, transforms, and a few whole models."""
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+from jax import lax
+
+from workloads import integers, normal, uniform, workload
+
+BF16 = ml_dtypes.bfloat16
+
+
+def _dot(name, left, right, function=jnp.matmul, dtype=np.float32):
+    @workload("dot", name=name, tolerance=2e-2 if dtype in (BF16, np.float16) else None)
+    def make():
+        return function, [normal(*left).astype(dtype), normal(*right, seed=1).astype(dtype)]
+
+
+_dot("dot_256", (256, 256), (256, 256))
+_dot("dot_512", (512, 512), (512, 512))
+_dot("dot_1024", (1024, 1024), (1024, 1024))
+_dot("dot_tn_1024", (1024, 1024), (1024, 1024), lambda x, y: x.T @ y)
+_dot("dot_nt_1024", (1024, 1024), (1024, 1024), lambda x, y: x @ y.T)
+_dot("dot_odd_517x333x211", (517, 211), (211, 333))
+_dot("dot_tall_16384x64x64", (16384, 64), (64, 64))
+_dot("dot_few_rows_8x3072x768", (8, 3072), (3072, 768))
+_dot("vector_matrix_4096", (4096,), (4096, 4096))
+_dot("matrix_vector_4096", (4096, 4096), (4096,))
+_dot("vector_matrix_bf16_4096", (4096,), (4096, 4096), dtype=BF16)
+_dot("outer_2048", (2048,), (2048,), jnp.outer)
+_dot("dot_batched_1000x16", (1000, 16, 16), (1000, 16, 16))
+_dot("dot_batched_256x64", (256, 64, 64), (256, 64, 64))
+_dot("attention_scores", (24, 256, 64), (24, 256, 64), lambda q, k: jnp.einsum("bqd,bkd->bqk", q, k))
+_dot("dot_512_f64", (512, 512), (512, 512), dtype=np.float64)
+_dot("dot_512_bf16", (512, 512), (512, 512), dtype=BF16)
+_dot("dot_512_c64", (512, 512), (512, 512), dtype=np.complex64)
+
+
+@workload("dot")
+def dot_512_i8():
+    def program(x, y):
+        return lax.dot(x, y, preferred_element_type=jnp.int32)
+
+    return program, [integers(512, 512, low=-100, high=100, dtype=np.int8), integers(512, 512, low=-100, high=100, dtype=np.int8, seed=1)]
+
+
+@workload("dot")
+def dot_bias_gelu():
+    return lambda x, w, b: jax.nn.gelu(x @ w + b), [normal(512, 768), normal(768, 3072) * np.float32(0.05), normal(3072)]
+
+
+@workload("dot", tolerance=1e-3)
+def attention_12x256x64():
+    def program(q, k, v):
+        p = jax.nn.softmax(jnp.einsum("bhqd,bhkd->bhqk", q, k) / np.float32(8), axis=-1)
+        return jnp.einsum("bhqk,bhkd->bhqd", p, v)
+
+    return program, [normal(2, 12, 256, 64, seed=i) for i in range(3)]
+
+
+NHWC = ("NHWC", "HWIO", "NHWC")
+
+
+def _conv(name, image, kernel, groups=1, stride=1, dilation=(1, 1), left=(1, 1), padding="SAME", dims=NHWC):
+    @workload("conv", name=name, tolerance=1e-3)
+    def make():
+        rank = len(image) - 2
+
+        def program(x, w):
+            return lax.conv_general_dilated(
+                x, w, (stride,) * rank, padding, lhs_dilation=left[:rank], rhs_dilation=dilation[:rank],
+                feature_group_count=groups, dimension_numbers=dims,
+            )
+
+        return program, [normal(*image), normal(*kernel, seed=1)]
+
+
+_conv("conv_3x3_56_64", (8, 56, 56, 64), (3, 3, 64, 64))
+_conv("conv_3x3_14_256", (1, 14, 14, 256), (3, 3, 256, 256))
+_conv("conv_3x3_stride_2", (8, 56, 56, 128), (3, 3, 128, 128), stride=2)
+_conv("conv_1x1_56_256_64", (8, 56, 56, 256), (1, 1, 256, 64))
+_conv("conv_7x7_stride_2", (4, 224, 224, 3), (7, 7, 3, 64), stride=2)
+_conv("conv_depthwise_56_128", (8, 56, 56, 128), (3, 3, 1, 128), groups=128)
+_conv("conv_dilated", (4, 28, 28, 128), (3, 3, 128, 128), dilation=(2, 2))
+_conv("conv_grouped_32", (4, 28, 28, 256), (3, 3, 8, 256), groups=32)
+_conv("conv_1d", (8, 2048, 64), (5, 64, 128), dims=("NWC", "WIO", "NWC"))
+_conv("conv_3d", (1, 16, 56, 56, 16), (3, 3, 3, 16, 32), dilation=(1, 1, 1), left=(1, 1, 1), dims=("NDHWC", "DHWIO", "NDHWC"))
+_conv("conv_transposed", (4, 28, 28, 128), (3, 3, 128, 64), left=(2, 2), padding=((2, 1), (2, 1)))
+_conv("conv_nchw", (4, 64, 56, 56), (64, 64, 3, 3), dims=("NCHW", "OIHW", "NCHW"))
+
+
+def _conv_grad(name, image, kernel, wrt, groups=1, stride=1):
+    @workload("conv", name=name, tolerance=1e-3)
+    def make():
+        def loss(x, w):
+            y = lax.conv_general_dilated(
+                x, w, (stride, stride), "SAME", feature_group_count=groups, dimension_numbers=NHWC
+            )
+            return (y * y).sum()
+
+        return jax.grad(loss, argnums=wrt), [normal(*image), normal(*kernel, seed=1)]
+
+
+_conv_grad("conv_input_grad", (4, 56, 56, 64), (3, 3, 64, 64), 0)
+_conv_grad("conv_kernel_grad", (4, 56, 56, 64), (3, 3, 64, 64), 1)
+_conv_grad("conv_stride_2_input_grad", (4, 56, 56, 64), (3, 3, 64, 64), 0, stride=2)
+_conv_grad("conv_depthwise_kernel_grad", (4, 28, 28, 128), (3, 3, 1, 128), 1, groups=128)
+
+
+def _sort(name, function, make_values):
+    @workload("sort", name=name)
+    def make():
+        return function, [make_values()]
+
+
+_sort("sort_1m", jnp.sort, lambda: normal(1 << 20))
+_sort("sort_i32_1m", jnp.sort, lambda: integers(1 << 20, high=1 << 30))
+_sort("argsort_1m", jnp.argsort, lambda: normal(1 << 20))
+_sort("sort_rows_1000x1000", lambda x: jnp.sort(x, axis=1), lambda: normal(1000, 1000))
+_sort("sort_columns_1000x1000", lambda x: jnp.sort(x, axis=0), lambda: normal(1000, 1000))
+_sort("sort_short_100000x8", lambda x: jnp.sort(x, axis=1), lambda: normal(100000, 8))
+_sort("top_50_of_64x50257", lambda x: lax.top_k(x, 50), lambda: normal(64, 50257))
+_sort("top_10_of_1m", lambda x: lax.top_k(x, 10), lambda: normal(1 << 20))
+_sort("median_1000x1001", lambda x: jnp.median(x, axis=1), lambda: normal(1000, 1001))
+
+
+def _spd(*shape, dtype=np.float32):
+    x = normal(*shape, dtype=dtype)
+    return (x @ np.swapaxes(x, -1, -2) + shape[-1] * np.eye(shape[-1])).astype(dtype)
+
+
+def _linalg(name, function, *args, tolerance=1e-2):
+    @workload("linalg", name=name, tolerance=tolerance)
+    def make():
+        return function, [arg() for arg in args]
+
+
+_linalg("cholesky_128", jnp.linalg.cholesky, lambda: _spd(128, 128))
+_linalg("cholesky_512", jnp.linalg.cholesky, lambda: _spd(512, 512))
+_linalg("cholesky_256x16", jnp.linalg.cholesky, lambda: _spd(256, 16, 16))
+_linalg("solve_256", jnp.linalg.solve, lambda: _spd(256, 256), lambda: normal(256, 8))
+_linalg("triangular_solve_512", lambda a, b: jax.scipy.linalg.solve_triangular(a, b, lower=True), lambda: _spd(512, 512), lambda: normal(512, 64))
+_linalg("fft_1m", jnp.fft.fft, lambda: normal(1 << 20).astype(np.complex64), tolerance=1e-4)
+_linalg("fft_1024x1024", jnp.fft.fft, lambda: normal(1024, 1024).astype(np.complex64), tolerance=1e-4)
+_linalg("rfft_1024x1000", jnp.fft.rfft, lambda: normal(1024, 1000), tolerance=1e-4)
+_linalg("fft2_512", jnp.fft.fft2, lambda: normal(512, 512).astype(np.complex64), tolerance=1e-4)
+_linalg("rfft2_and_back_512", lambda x: jnp.fft.irfft2(jnp.fft.rfft2(x)), lambda: normal(512, 512), tolerance=1e-4)
+
+
+@workload("models", tolerance=1e-2)
+def mnist_mlp_train():
+    def loss(params, x, y):
+        h = jax.nn.relu(x @ params[0])
+        h = jax.nn.relu(h @ params[1])
+        return -jnp.take_along_axis(jax.nn.log_softmax(h @ params[2]), y[:, None], 1).mean()
+
+    def step(a, b, c, x, y):
+        grads = jax.grad(loss)([a, b, c], x, y)
+        return [p - np.float32(0.01) * g for p, g in zip([a, b, c], grads)]
+
+    scale = np.float32(0.05)
+    return step, [scale * normal(784, 512), scale * normal(512, 512), scale * normal(512, 10), normal(128, 784), integers(128, high=10)]
+
+
+@workload("models", tolerance=1e-2)
+def cnn_train():
+    dims = NHWC
+
+    def conv(x, w):
+        return jax.nn.relu(lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=dims))
+
+    def pool(x):
+        return lax.reduce_window(x, np.float32(-np.inf), lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+
+    def loss(params, x, y):
+        x = pool(conv(x, params[0]))
+        x = pool(conv(x, params[1]))
+        logits = x.reshape(x.shape[0], -1) @ params[2]
+        return -jnp.take_along_axis(jax.nn.log_softmax(logits), y[:, None], 1).mean()
+
+    def step(a, b, c, x, y):
+        grads = jax.grad(loss)([a, b, c], x, y)
+        return [p - np.float32(0.01) * g for p, g in zip([a, b, c], grads)]
+
+    scale = np.float32(0.1)
+    return step, [scale * normal(3, 3, 1, 32), scale * normal(3, 3, 32, 64), scale * normal(7 * 7 * 64, 10), normal(32, 28, 28, 1), integers(32, high=10)]
+
+
+def _gpt(layers, width, heads, vocabulary, batch, length):
+    """A GPT-2 train step with gradient descent; layers are written out, as users do."""
+
+    def block(p, x):
+        b, t, d = x.shape
+
+        def norm(x, g):
+            mean = x.mean(-1, keepdims=True)
+            var = ((x - mean) ** 2).mean(-1, keepdims=True)
+            return (x - mean) * lax.rsqrt(var + np.float32(1e-5)) * g
+
+        q, k, v = jnp.split(norm(x, p["g1"]) @ p["qkv"], 3, axis=-1)
+        q, k, v = (y.reshape(b, t, heads, d // heads).transpose(0, 2, 1, 3) for y in (q, k, v))
+        s = jnp.einsum("bhqd,bhkd->bhqk", q, k) / np.float32((d // heads) ** 0.5)
+        s = jnp.where(jnp.tril(jnp.ones((t, t), bool)), s, np.float32(-1e9))
+        y = jnp.einsum("bhqk,bhkd->bhqd", jax.nn.softmax(s), v).transpose(0, 2, 1, 3).reshape(b, t, d)
+        x = x + y @ p["out"]
+        return x + jax.nn.gelu(norm(x, p["g2"]) @ p["up"]) @ p["down"]
+
+    def loss(params, tokens):
+        x = params["embed"][tokens[:, :-1]] + params["places"][: tokens.shape[1] - 1]
+        for p in params["blocks"]:
+            x = block(p, x)
+        logp = jax.nn.log_softmax(x @ params["embed"].T)
+        return -jnp.take_along_axis(logp, tokens[:, 1:, None], 2).mean()
+
+    def step(params, tokens):
+        value, grads = jax.value_and_grad(loss)(params, tokens)
+        return value, jax.tree.map(lambda p, g: p - np.float32(1e-2) * g, params, grads)
+
+    scale = np.float32(0.02)
+    one = lambda: {  # noqa: E731
+        "g1": np.ones(width, np.float32), "g2": np.ones(width, np.float32),
+        "qkv": scale * normal(width, 3 * width), "out": scale * normal(width, width),
+        "up": scale * normal(width, 4 * width), "down": scale * normal(4 * width, width),
+    }
+    params = {
+        "embed": scale * normal(vocabulary, width), "places": scale * normal(length, width),
+        "blocks": [one() for _ in range(layers)],
+    }
+    return step, [params, integers(batch, length + 1, high=vocabulary)]
+
+
+@workload("models", tolerance=1e-2)
+def gpt_tiny_train():
+    return _gpt(4, 128, 4, 1000, 2, 64)
+
+
+@workload("models", tolerance=1e-2)
+def gpt2_small_train():
+    return _gpt(12, 768, 12, 50257, 1, 128)

@@ -1,0 +1,263 @@
+"""Loops: what a step costs, with bodies from one addition to a network's cell."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from workloads import integers, normal, uniform, workload
+
+
+@workload("loops")
+def while_scalar_over_array():
+    def program(x):
+        def body(state):
+            i, total = state
+            return i + 1, total + x[i] * x[i]
+
+        return lax.while_loop(lambda s: s[0] < x.shape[0], body, (jnp.int32(0), jnp.float32(0)))[1]
+
+    return program, [normal(10000)]
+
+
+@workload("loops")
+def fori_scalar_maths():
+    def program(x):
+        def body(i, x):
+            return jnp.sin(x) * np.float32(0.9) + jnp.exp(-x * x) + np.float32(0.01)
+
+        return lax.fori_loop(0, 10000, body, x)
+
+    return program, [np.float32(0.5)]
+
+
+@workload("loops")
+def scan_3x3_f64_carry():
+    def program(m, xs):
+        def body(state, x):
+            a, b = state
+            a = a @ b + x * np.eye(3)
+            a = a / (1 + jnp.abs(a).sum())
+            return (a, b), jnp.trace(a)
+
+        (a, _), ys = lax.scan(body, (m, m.T), xs)
+        return a, ys
+
+    return program, [normal(3, 3, dtype=np.float64), normal(1000, dtype=np.float64)]
+
+
+def _sixty(carry, x):
+    carry = list(carry)
+    new = []
+    for i in range(60):
+        left, right = carry[i - 1], carry[(i + 1) % 60]
+        new.append(np.float32(0.5) * carry[i] + np.float32(0.25) * (left - right) + x * np.float32(0.01 * i))
+    return tuple(new), new[0] * new[30]
+
+
+@workload("loops")
+def scan_60_scalars():
+    def program(start, xs):
+        final, ys = lax.scan(_sixty, tuple(start[i] for i in range(60)), xs)
+        return jnp.stack(final), ys
+
+    return program, [normal(60), normal(500)]
+
+
+@workload("loops", tolerance=1e-3)
+def scan_60_scalars_grad():
+    def loss(start, xs):
+        final, ys = lax.scan(_sixty, tuple(start[i] for i in range(60)), xs)
+        return ys.sum() + sum(x * x for x in final)
+
+    return jax.grad(loss, argnums=(0, 1)), [normal(60), normal(500)]
+
+
+def _lstm(params, xs, h, c):
+    wx, wh, b = params
+
+    def cell(state, x):
+        h, c = state
+        i, f, g, o = jnp.split(x @ wx + h @ wh + b, 4, axis=-1)
+        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+        h = jax.nn.sigmoid(o) * jnp.tanh(c)
+        return (h, c), h
+
+    return lax.scan(cell, (h, c), xs)[1]
+
+
+def _gru(params, xs, h):
+    wx, wh, b = params
+
+    def cell(h, x):
+        xr, xz, xn = jnp.split(x @ wx + b, 3, axis=-1)
+        hr, hz, hn = jnp.split(h @ wh, 3, axis=-1)
+        r, z = jax.nn.sigmoid(xr + hr), jax.nn.sigmoid(xz + hz)
+        n = jnp.tanh(xn + r * hn)
+        h = (1 - z) * n + z * h
+        return h, h
+
+    return lax.scan(cell, h, xs)[1]
+
+
+def _recurrent(gates, steps=64, batch=4, size=32):
+    scale = np.float32(0.2)
+    return [
+        scale * normal(size, gates * size), scale * normal(size, gates * size, seed=1), normal(gates * size),
+        normal(steps, batch, size), np.zeros((batch, size), np.float32),
+    ]
+
+
+@workload("loops")
+def scan_lstm():
+    return lambda wx, wh, b, xs, h: _lstm((wx, wh, b), xs, h, h), _recurrent(4)
+
+
+@workload("loops", tolerance=1e-3)
+def scan_lstm_grad():
+    def loss(wx, wh, b, xs, h):
+        return (_lstm((wx, wh, b), xs, h, h) ** 2).sum()
+
+    return jax.grad(loss, argnums=(0, 1, 2, 3)), _recurrent(4)
+
+
+@workload("loops")
+def scan_gru():
+    return lambda wx, wh, b, xs, h: _gru((wx, wh, b), xs, h), _recurrent(3)
+
+
+@workload("loops", tolerance=1e-3)
+def scan_gru_grad():
+    def loss(wx, wh, b, xs, h):
+        return (_gru((wx, wh, b), xs, h) ** 2).sum()
+
+    return jax.grad(loss, argnums=(0, 1, 2, 3)), _recurrent(3)
+
+
+def _lorenz(y):
+    a, b, c = y[..., 0], y[..., 1], y[..., 2]
+    return jnp.stack([10 * (b - a), a * (28 - c) - b, a * b - (8.0 / 3.0) * c], axis=-1)
+
+
+@workload("loops")
+def ode_rk4_lorenz():
+    def program(y):
+        h = np.float64(0.001)
+
+        def step(_, y):
+            k1 = _lorenz(y)
+            k2 = _lorenz(y + h / 2 * k1)
+            k3 = _lorenz(y + h / 2 * k2)
+            k4 = _lorenz(y + h * k3)
+            return y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+        return lax.fori_loop(0, 1000, step, y)
+
+    return program, [np.array([1.0, 1.0, 1.0])]
+
+
+@workload("loops", tolerance=1e-4)
+def ode_rk45_lorenz():
+    """Dormand-Prince with a step that adapts: a while whose body is a hundred small operations."""
+    table = [
+        [], [1 / 5], [3 / 40, 9 / 40], [44 / 45, -56 / 15, 32 / 9],
+        [19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729],
+        [9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656],
+        [35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84],
+    ]
+    error = [71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40]
+
+    def program(y):
+        def body(state):
+            t, y, h = state
+            ks = []
+            for row in table:
+                ks.append(_lorenz(y + h * sum((c * k for c, k in zip(row, ks)), jnp.zeros_like(y))))
+            new = y + h * sum(c * k for c, k in zip(table[-1], ks))
+            size = jnp.sqrt(jnp.mean((h * sum(c * k for c, k in zip(error, ks)) / (1e-6 + 1e-6 * jnp.abs(y))) ** 2))
+            good = size <= 1
+            factor = jnp.clip(0.9 * (size + 1e-12) ** -0.2, 0.2, 5.0)
+            return jnp.where(good, t + h, t), jnp.where(good, new, y), h * factor
+
+        return lax.while_loop(lambda s: s[0] < 2.0, body, (jnp.float64(0), y, jnp.float64(0.01)))[1]
+
+    return program, [np.array([1.0, 1.0, 1.0])]
+
+
+@workload("loops")
+def newton_under_vmap():
+    def root(a):
+        def body(state):
+            x, _, i = state
+            new = x - (x**3 - a) / (3 * x**2)
+            return new, jnp.abs(new - x), i + 1
+
+        start = (a, jnp.float32(1), jnp.int32(0))
+        return lax.while_loop(lambda s: (s[1] > 1e-5) & (s[2] < 50), body, start)[0]
+
+    return jax.vmap(root), [uniform(1024, low=1.0, high=50.0)]
+
+
+@workload("loops")
+def jacobi_stencil():
+    def program(x):
+        def step(_, x):
+            inner = np.float32(0.25) * (x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:])
+            return x.at[1:-1, 1:-1].set(inner)
+
+        return lax.fori_loop(0, 50, step, x)
+
+    return program, [uniform(128, 128)]
+
+
+@workload("loops")
+def scan_with_cond():
+    def program(xs):
+        def body(c, x):
+            c = lax.cond(x > 0, lambda c: c * np.float32(0.9) + x, lambda c: c - jnp.tanh(x), c)
+            return c, c
+
+        return lax.scan(body, jnp.float32(0), xs)
+
+    return program, [normal(2000)]
+
+
+@workload("loops")
+def scan_with_switch():
+    def program(kinds, xs):
+        branches = [
+            lambda c, x: c + x, lambda c, x: c * np.float32(0.5), lambda c, x: jnp.sin(c) - x,
+            lambda c, x: jnp.maximum(c, x),
+        ]
+
+        def body(c, step):
+            c = lax.switch(step[0], branches, c, step[1])
+            return c, c
+
+        return lax.scan(body, jnp.float32(0), (kinds, xs))
+
+    return program, [integers(2000, high=4), normal(2000)]
+
+
+@workload("loops")
+def fori_dynamic_update_slice():
+    def program(x):
+        def body(i, x):
+            row = lax.dynamic_slice(x, (i, 0), (1, 64))
+            return lax.dynamic_update_slice(x, row * np.float32(2) + 1, (i + 1, 0))
+
+        return lax.fori_loop(0, 999, body, x * np.float32(1e-3))
+
+    return program, [uniform(1000, 64, high=1e-3)]
+
+
+@workload("loops")
+def scan_cumulative_rows():
+    def program(xs):
+        def body(c, x):
+            c = c * np.float32(0.99) + x
+            return c, c
+
+        return lax.scan(body, jnp.zeros(64, jnp.float32), xs)
+
+    return program, [normal(2000, 64)]
