@@ -284,8 +284,12 @@ impl Emitter<'_> {
             Source::Register(element) => Ok(Placed { element, depth: self.base }),
             Source::Memory(base) => {
                 let at = linear(&node.index, &shape.dims);
+                let access = self.access(number, &at, shape.element_type.byte_width());
                 if let Some(learned) = &mut self.learned {
-                    learned.loads.push((number, at.clone()));
+                    learned.loads.push(access);
+                }
+                if let Some(placed) = self.staged(&shape, base, &at)? {
+                    return Ok(placed);
                 }
                 let position = self.position(&at);
                 let depth = self.placed_at(self.depth_of(&at));

@@ -8,6 +8,7 @@ use rxla_kernel::{Builder, LoopKind, Statement, Value};
 
 use crate::affine::{Affine, Index, Symbol};
 use crate::plan::{Learned, NestId, NestPlan, Origin, Plan};
+use crate::transpose::Staging;
 use crate::{Element, Source};
 
 pub(crate) struct Emitter<'a> {
@@ -25,6 +26,10 @@ pub(crate) struct Emitter<'a> {
     pub(crate) base: usize,
     /// How deep a value stands at least: inside a conditional block nothing leaves it.
     pub(crate) floor: usize,
+    /// The block of a turned nest that is being emitted.
+    pub(crate) staging: Option<Staging>,
+    /// Which of the nests of results is being emitted.
+    pub(crate) nest_number: usize,
     /// The frames of calls.
     pub(crate) frame_numbers: FxHashMap<(usize, InstructionId), usize>,
     /// How many evaluations are under way inside each other.
@@ -123,6 +128,8 @@ impl<'a> Emitter<'a> {
             caches: vec![Cache::default()],
             base,
             floor: base,
+            staging: None,
+            nest_number: 0,
             frame_numbers: FxHashMap::default(),
             nesting: 0,
         }

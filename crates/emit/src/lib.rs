@@ -21,11 +21,13 @@
 //! computed once per row though nobody says so.
 
 mod affine;
+mod column;
 mod cost;
 mod dot;
 mod dynamic;
 mod element;
 mod emitter;
+mod job;
 mod nest;
 mod ops;
 mod plan;
@@ -35,6 +37,7 @@ mod root;
 mod scalar;
 #[cfg(test)]
 mod tests;
+mod transpose;
 
 use rxla_base::Result;
 use rxla_hlo::{InstructionId, Module};
@@ -102,7 +105,7 @@ pub fn emit(
 
 /// Whether [`emit`] can do it; else an error that names what is not implemented.
 pub fn supports(module: &Module, id: InstructionId) -> Result<()> {
-    root::look(module, id).map(|_| ())
+    root::look(module, id, &[]).map(|_| ())
 }
 
 /// How many units of work there are that may be done apart; 1 if it cannot be divided.
@@ -111,7 +114,7 @@ pub fn extent(module: &Module, id: InstructionId) -> i64 {
 }
 
 pub fn cost(module: &Module, id: InstructionId) -> Cost {
-    root::look(module, id).map(|look| look.cost).unwrap_or_default()
+    root::cost(module, id).unwrap_or_default()
 }
 
 /// Whether leaf `result` of the result may be written to the memory of operand leaf `operand`,

@@ -136,7 +136,7 @@ impl Emitter<'_> {
         Ok(carried)
     }
 
-    fn bounds(&mut self, each: &Loop, start: i64, end: i64) -> (Value, Value, i64) {
+    pub(crate) fn bounds(&mut self, each: &Loop, start: i64, end: i64) -> (Value, Value, i64) {
         let (low, high) = (self.builder.index(start), self.builder.index(end));
         let Some((begin, finish)) = each.bounds else { return (low, high, 1) };
         if each.cuts.is_empty() {
@@ -148,7 +148,7 @@ impl Emitter<'_> {
     }
 
     /// The index with a loop's variable, which runs from `start` to `end`, in its dimensions.
-    fn loop_index(
+    pub(crate) fn loop_index(
         &mut self,
         nest: NestId,
         index: &Index,

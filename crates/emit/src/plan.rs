@@ -19,6 +19,7 @@ pub(crate) struct Plan {
     /// How many values the body of a first run had.
     pub(crate) body_values: i64,
     nests: FxHashMap<NestId, NestPlan>,
+    across: FxHashMap<NestId, Across>,
 }
 
 #[derive(Clone, Debug)]
@@ -77,9 +78,30 @@ pub(crate) struct Learned {
     pub(crate) apart: Vec<Origin>,
     /// The nests that were run, with their dimensions.
     pub(crate) nests: Vec<(NestId, Vec<i64>)>,
-    /// Operand leaf and position of each load, result leaf and position of each store.
-    pub(crate) loads: Vec<(usize, Affine)>,
-    pub(crate) stores: Vec<(usize, Affine)>,
+    pub(crate) loads: Vec<Access>,
+    pub(crate) stores: Vec<Access>,
+}
+
+/// A load of an operand or a store of a result.
+#[derive(Debug)]
+pub(crate) struct Access {
+    /// The leaf of the operands or results.
+    pub(crate) leaf: usize,
+    pub(crate) position: Affine,
+    /// In which of the nests of results.
+    pub(crate) nest: usize,
+    /// How far a step of each loop of that nest goes, by position.
+    pub(crate) strides: Vec<(usize, i64)>,
+    /// Bytes of an element.
+    pub(crate) width: usize,
+}
+
+/// A loop along which loads are contiguous that lie across what is stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Across {
+    pub(crate) position: usize,
+    /// Bytes of the widest element that is loaded so.
+    pub(crate) widest: usize,
 }
 
 /// A nest is not cut into more pieces than this: each is a copy of the code.
@@ -157,7 +179,39 @@ impl Plan {
                 }
             }
             plan.nests.insert(*id, nest);
+            if let Some(across) = across(*id, loops.len(), learned) {
+                plan.across.insert(*id, across);
+            }
         }
         plan
     }
+
+    pub(crate) fn across(&self, nest: NestId) -> Option<Across> {
+        self.across.get(&nest).copied()
+    }
+}
+
+/// The loop of a nest of so many along which some load is contiguous, though the last loop, along
+/// which results are stored, takes it far away.
+fn across(nest: NestId, loops: usize, learned: &Learned) -> Option<Across> {
+    let NestId::Results(number) = nest else { return None };
+    let last = loops.checked_sub(1)?;
+    let mut found: Option<Across> = None;
+    for load in learned.loads.iter().filter(|load| load.nest == number) {
+        let stride = |position: usize| {
+            load.strides.iter().find(|stride| stride.0 == position).map_or(0, |stride| stride.1)
+        };
+        if stride(last).abs() <= 1 {
+            continue;
+        }
+        let Some(position) = (0..last).find(|&position| stride(position) == 1) else { continue };
+        match &mut found {
+            None => found = Some(Across { position, widest: load.width }),
+            Some(found) if found.position == position => {
+                found.widest = found.widest.max(load.width)
+            }
+            Some(_) => {}
+        }
+    }
+    found
 }

@@ -4,7 +4,7 @@ use rxla_kernel::{BinaryOp, Convert, Scalar, Value};
 
 use crate::affine::{Affine, Symbol};
 use crate::emitter::{Definition, Emitter};
-use crate::plan::Origin;
+use crate::plan::{Access, NestId, Origin};
 
 impl Emitter<'_> {
     /// The least and the greatest value that an expression can have.
@@ -33,7 +33,7 @@ impl Emitter<'_> {
     }
 
     /// The terms as values with their depths, groups of loops as one where that is possible.
-    fn value_terms(&mut self, expression: &Affine) -> Vec<(Value, i64, usize)> {
+    pub(crate) fn value_terms(&mut self, expression: &Affine) -> Vec<(Value, i64, usize)> {
         let mut terms: Vec<(Value, i64, usize)> = Vec::new();
         let mut groups: Vec<usize> = Vec::new();
         for &(symbol, factor) in &expression.terms {
@@ -96,11 +96,11 @@ impl Emitter<'_> {
         value
     }
 
-    fn known_position(&self, key: &Affine) -> Option<Value> {
+    pub(crate) fn known_position(&self, key: &Affine) -> Option<Value> {
         self.caches.iter().rev().find_map(|cache| cache.positions.get(key)).copied()
     }
 
-    fn sum(&mut self, terms: &[(Value, i64, usize)], constant: i64) -> Value {
+    pub(crate) fn sum(&mut self, terms: &[(Value, i64, usize)], constant: i64) -> Value {
         let Some(&(_, _, depth)) = terms.last() else {
             let base = self.base;
             return self.at(base, |builder| builder.index(constant));
@@ -226,6 +226,18 @@ impl Emitter<'_> {
         let result = Affine::symbol(self.value_symbol(value, 0, limit, depth));
         self.cache(depth).clamps.insert(key, result.clone());
         result
+    }
+
+    /// What is known of an access to an element of a leaf.
+    pub(crate) fn access(&self, leaf: usize, position: &Affine, width: usize) -> Access {
+        let nest = self.nest_number;
+        let own = NestId::Results(nest);
+        let stride = |&(symbol, factor): &(Symbol, i64)| {
+            let origin = self.symbols[symbol.0 as usize].origin?;
+            (origin.nest == own).then_some((origin.position, factor))
+        };
+        let strides = position.terms.iter().filter_map(stride).collect();
+        Access { leaf, position: position.clone(), nest, strides, width }
     }
 
     /// Notes that a loop would be better cut where the expression reaches `border`.

@@ -115,7 +115,7 @@ fn reduce_nest(
         return Ok(initial);
     }
     let kind = match combine {
-        Combine::Kind(..) if along_rows => LoopKind::Vector,
+        _ if along_rows => LoopKind::Vector,
         Combine::Kind(..) | Combine::Computation(_) => LoopKind::Sequential,
     };
     let mut loops = emitter.loops(id, sizes, kind);

@@ -3,15 +3,14 @@
 use rustc_hash::FxHashMap;
 use rxla_base::{Error, Result};
 use rxla_hlo::{ArrayShape, InstructionId, Module, Op};
-use rxla_kernel::{Builder, Linkage, LoopKind, Type};
+use rxla_kernel::{Builder, Linkage, Type};
 
-use crate::affine::{Affine, Index, linear};
+use crate::affine::Index;
 use crate::cost::cost_of;
 use crate::element::{array, leaf_count, leaf_shape};
 use crate::emitter::{Emitter, Frame, Leaf, Node};
-use crate::nest::split_units;
-use crate::plan::{Learned, NestId, Plan};
-use crate::scalar::store;
+use crate::job::{Alias, jobs, run_job, units, updates};
+use crate::plan::{Access, Learned, NestId, Plan};
 use crate::{Cost, Destination, Element, Part, Source};
 
 /// What a run into a scratch function showed.
@@ -24,10 +23,10 @@ pub(crate) struct Look {
 /// Splits are looked for so many times; what is left then is divided for.
 const MOST_LOOKS: usize = 6;
 
-pub(crate) fn look(module: &Module, id: InstructionId) -> Result<Look> {
+pub(crate) fn look(module: &Module, id: InstructionId, aliases: &[Alias]) -> Result<Look> {
     let mut plan = Plan::default();
     for round in 0.. {
-        let (learned, function) = scratch(module, id, &plan)?;
+        let (learned, function) = scratch(module, id, &plan, aliases)?;
         if round < MOST_LOOKS
             && let Some(next) = plan.split(&learned)
         {
@@ -46,6 +45,7 @@ fn scratch(
     module: &Module,
     id: InstructionId,
     plan: &Plan,
+    aliases: &[Alias],
 ) -> Result<(Learned, rxla_kernel::Function)> {
     let mut builder = Builder::new("scratch", Linkage::Kernel, None);
     let mut memory = |count: usize| -> Vec<rxla_kernel::Value> {
@@ -55,7 +55,11 @@ fn scratch(
         (0..module[id].operands().len()).map(|k| leaf_count(module.operand_shape(id, k))).sum();
     let sources: Vec<Source> = memory(sources).into_iter().map(Source::Memory).collect();
     let results = memory(leaf_count(&module[id].shape));
-    let results: Vec<Destination> = results.into_iter().map(Destination::Memory).collect();
+    let mut results: Vec<Destination> = results.into_iter().map(Destination::Memory).collect();
+    for alias in aliases {
+        let Source::Memory(address) = sources[alias.operand] else { continue };
+        results[alias.result] = Destination::Memory(address);
+    }
     let mut emitter = Emitter::new(&mut builder, module, plan);
     emitter.learned = Some(Learned::default());
     run(&mut emitter, id, &sources, &results, Part::All)?;
@@ -71,7 +75,7 @@ pub(crate) fn emit(
     destinations: &[Destination],
     part: Part,
 ) -> Result<Vec<Option<Element>>> {
-    let look = look(module, id)?;
+    let look = look(module, id, &aliases(operands, destinations))?;
     let mut emitter = Emitter::new(builder, module, &look.plan);
     run(&mut emitter, id, operands, destinations, part)
 }
@@ -92,18 +96,44 @@ fn run(
             destinations.len()
         )));
     }
+    let sources: usize = module[id].operands().iter().map(|&o| leaf_count(&module[o].shape)).sum();
+    if operands.len() != sources {
+        return Err(Error::internal(format!(
+            "`{}` has {sources} operands, not {}",
+            module[id].name(),
+            operands.len()
+        )));
+    }
     let root = bind(emitter, id, operands)?;
+    let aliases = aliases(operands, destinations);
     let mut results: Vec<Option<Element>> = vec![None; count];
-    for (number, group) in groups(module, id)?.iter().enumerate() {
+    for (number, job) in jobs(emitter, &root, &aliases)?.iter().enumerate() {
         let parted = if number == 0 { part } else { Part::All };
-        let nest = NestId::Results(number);
-        results_of(emitter, (nest, &root), group, destinations, parted, &mut results)?;
+        emitter.nest_number = number;
+        run_job(emitter, NestId::Results(number), job, destinations, parted, &mut results)?;
     }
     Ok(results)
 }
 
+/// The results that lie where an operand lies.
+fn aliases(operands: &[Source], destinations: &[Destination]) -> Vec<Alias> {
+    let mut aliases = Vec::new();
+    for (result, destination) in destinations.iter().enumerate() {
+        let Destination::Memory(address) = destination else { continue };
+        let same = |source: &Source| *source == Source::Memory(*address);
+        if let Some(operand) = operands.iter().position(same) {
+            aliases.push(Alias { operand, result });
+        }
+    }
+    aliases
+}
+
 /// Makes the frame of the instruction; gives the node of its result.
-fn bind(emitter: &mut Emitter<'_>, id: InstructionId, operands: &[Source]) -> Result<Node> {
+pub(crate) fn bind(
+    emitter: &mut Emitter<'_>,
+    id: InstructionId,
+    operands: &[Source],
+) -> Result<Node> {
     let module = emitter.module;
     let mut leaves: FxHashMap<InstructionId, Leaf> = FxHashMap::default();
     let mut first = 0;
@@ -113,9 +143,7 @@ fn bind(emitter: &mut Emitter<'_>, id: InstructionId, operands: &[Source]) -> Re
     };
     for number in 0..module[id].operands().len() {
         let count = leaf_count(module.operand_shape(id, number));
-        let own = operands.get(first..first + count).ok_or_else(|| {
-            Error::internal(format!("`{}` has more operands than given", module[id].name()))
-        })?;
+        let own = operands.get(first..first + count).unwrap_or_default();
         leaves.insert(parameters[number], Leaf::Sources(own.to_vec(), first));
         first += count;
     }
@@ -128,100 +156,58 @@ fn bind(emitter: &mut Emitter<'_>, id: InstructionId, operands: &[Source]) -> Re
     Ok(Node { frame: emitter.frames.len() - 1, id, leaf: 0, index: Index::new() })
 }
 
-/// The leaves of the result, those of equal sizes together: they are computed in one nest.
-fn groups(module: &Module, id: InstructionId) -> Result<Vec<Vec<(usize, ArrayShape)>>> {
-    let shape = &module[id].shape;
-    let mut groups: Vec<Vec<(usize, ArrayShape)>> = Vec::new();
-    for leaf in 0..leaf_count(shape) {
-        let own = leaf_shape(shape, leaf)?.clone();
-        match groups.iter_mut().find(|group| group[0].1.dims == own.dims) {
-            Some(group) => group.push((leaf, own)),
-            None => groups.push(vec![(leaf, own)]),
-        }
-    }
-    Ok(groups)
-}
-
-/// Computes the results of a group in one nest.
-fn results_of(
-    emitter: &mut Emitter<'_>,
-    (nest, root): (NestId, &Node),
-    group: &[(usize, ArrayShape)],
-    destinations: &[Destination],
-    part: Part,
-    results: &mut [Option<Element>],
-) -> Result<()> {
-    let dims = group[0].1.dims.clone();
-    if dims.contains(&0) {
-        return Ok(());
-    }
-    let mut loops = emitter.loops(nest, &dims, LoopKind::Vector);
-    if let Part::Range(begin, end) = part {
-        split_units(&mut loops);
-        if let Some(first) = loops.first_mut() {
-            first.bounds = Some((begin, end));
-        }
-    }
-    let one = dims.iter().all(|&size| size == 1);
-    emitter.nest(nest, dims.len(), &loops, &[], &mut |emitter, index, _| {
-        let mut elements = Vec::new();
-        for (leaf, _) in group {
-            let node = Node { leaf: *leaf, index: index.clone(), ..root.clone() };
-            elements.push(emitter.element(&node)?.element);
-        }
-        let at = linear(index, &dims);
-        for ((leaf, _), element) in group.iter().zip(elements) {
-            match destinations[*leaf] {
-                Destination::Memory(base) => {
-                    let position = emitter.position(&at);
-                    store(emitter.builder, base, position, element);
-                    if let Some(learned) = &mut emitter.learned {
-                        learned.stores.push((*leaf, at.clone()));
-                    }
-                }
-                Destination::Register if one => results[*leaf] = Some(element),
-                Destination::Register => {
-                    return Err(Error::internal("an array of several elements in a register"));
-                }
-            }
-        }
-        Ok(Vec::new())
-    })?;
-    Ok(())
+/// Updates of operands are taken to be in place.
+pub(crate) fn cost(module: &Module, id: InstructionId) -> Result<Cost> {
+    Ok(look(module, id, &updates(module, id))?.cost)
 }
 
 pub(crate) fn extent(module: &Module, id: InstructionId) -> Result<i64> {
-    let look = look(module, id)?;
-    let groups = groups(module, id)?;
-    let [group] = &groups[..] else { return Ok(1) };
-    let dims = &group[0].1.dims;
-    if dims.contains(&0) {
+    let look = look(module, id, &[])?;
+    // Who updates in place has other work to divide than who copies first.
+    if !updates(module, id).is_empty() {
         return Ok(1);
     }
     let mut builder = Builder::new("scratch", Linkage::Kernel, None);
     let mut emitter = Emitter::new(&mut builder, module, &look.plan);
-    let mut loops = emitter.loops(NestId::Results(0), dims, LoopKind::Vector);
-    Ok(split_units(&mut loops))
+    let root = bind(&mut emitter, id, &[])?;
+    let jobs = jobs(&emitter, &root, &[])?;
+    let [job] = &jobs[..] else { return Ok(1) };
+    Ok(units(&mut emitter, job))
 }
 
+/// Nothing of the operand may be read once the element that takes its place is written.
 pub(crate) fn in_place(module: &Module, id: InstructionId, operand: usize, result: usize) -> bool {
     let Some(from) = operand_leaf(module, id, operand) else { return false };
     let Ok(to) = leaf_shape(&module[id].shape, result) else { return false };
     let same = from.element_count() == to.element_count()
         && from.element_type.byte_width() == to.element_type.byte_width();
-    if !same || groups(module, id).map_or(true, |groups| groups.len() != 1) {
+    if !same {
         return false;
     }
-    let Ok(look) = look(module, id) else { return false };
-    let stores: Vec<&Affine> = look
-        .learned
-        .stores
-        .iter()
-        .filter(|store| store.0 == result)
-        .map(|store| &store.1)
-        .collect();
-    let [store] = stores[..] else { return false };
-    look.learned.loads.iter().filter(|load| load.0 == operand).all(|load| load.1 == *store)
+    // Other results may be made in place too, or not: they are computed at another time then.
+    let own = Alias { operand, result };
+    let mut all = vec![own];
+    all.extend(
+        updates(module, id)
+            .into_iter()
+            .filter(|other| other.operand != operand && other.result != result),
+    );
+    reads_before_writes(module, id, &[own], own)
+        && (all.len() == 1 || reads_before_writes(module, id, &all, own))
+}
+
+/// Whether each element of an operand is read only for the element that takes its place.
+fn reads_before_writes(module: &Module, id: InstructionId, aliases: &[Alias], own: Alias) -> bool {
+    let Ok(look) = look(module, id, aliases) else { return false };
+    // The first store: what later ones (updates of updates) would read is written by then.
+    let of_result = |access: &&Access| access.leaf == own.result;
+    let Some(store) = look.learned.stores.iter().find(of_result) else {
+        return leaf_shape(&module[id].shape, own.result)
+            .is_ok_and(|shape| shape.element_count() == Some(0));
+    };
+    let of_operand = |access: &&Access| access.leaf == own.operand;
+    let mut loads = look.learned.loads.iter().filter(of_operand);
+    loads.all(|load| load.nest == store.nest && load.position == store.position)
 }
 
 fn operand_leaf(module: &Module, id: InstructionId, leaf: usize) -> Option<&ArrayShape> {

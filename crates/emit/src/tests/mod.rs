@@ -86,6 +86,8 @@ pub(super) fn fused(text: &str) -> (Module, InstructionId) {
 pub(super) enum Pieces {
     One,
     Several(i64),
+    /// In one, with results in the memory of operands wherever that is allowed.
+    InPlace,
 }
 
 /// Runs an instruction whose operands are arrays in memory.
@@ -100,10 +102,27 @@ pub(super) fn run(
         operands.iter().map(|_| Source::Memory(builder.buffer_parameter(1))).collect();
     let shapes: Vec<Shape> =
         module[id].shape.leaves().into_iter().map(|(_, shape)| shape.clone()).collect();
-    let destinations: Vec<Destination> =
-        shapes.iter().map(|_| Destination::Memory(builder.buffer_parameter(1))).collect();
+    let mut shared: Vec<Option<usize>> = vec![None; shapes.len()];
+    for result in 0..shapes.len() {
+        let allowed = |&operand: &usize| {
+            !shared.contains(&Some(operand)) && crate::in_place(module, id, operand, result)
+        };
+        if pieces == Pieces::InPlace {
+            shared[result] = (0..operands.len()).find(allowed);
+        }
+    }
+    let destinations: Vec<Destination> = shared
+        .iter()
+        .map(|shared| match shared {
+            Some(operand) => match sources[*operand] {
+                Source::Memory(address) => Destination::Memory(address),
+                Source::Register(_) => unreachable!("all operands are in memory"),
+            },
+            None => Destination::Memory(builder.buffer_parameter(1)),
+        })
+        .collect();
     let part = match pieces {
-        Pieces::One => Part::All,
+        Pieces::One | Pieces::InPlace => Part::All,
         Pieces::Several(_) => {
             Part::Range(builder.parameter(Type::I64), builder.parameter(Type::I64))
         }
@@ -115,17 +134,22 @@ pub(super) fn run(
     let mut memory = Memory::default();
     let mut arguments: Vec<u64> =
         operands.iter().map(|operand| memory.add(operand.array().bytes().to_vec())).collect();
-    let results: Vec<u64> = shapes
-        .iter()
-        .map(|shape| memory.add(vec![0xaa; shape.byte_size().expect("a size")]))
-        .collect();
-    arguments.extend(&results);
+    let mut results = Vec::new();
+    for (shape, shared) in shapes.iter().zip(&shared) {
+        match shared {
+            Some(operand) => results.push(arguments[*operand]),
+            None => {
+                results.push(memory.add(vec![0xaa; shape.byte_size().expect("a size")]));
+                arguments.extend(results.last());
+            }
+        }
+    }
     let mut evaluate = |arguments: &[u64]| {
         evaluate_alone(&kernel, rxla_kernel::FunctionId(0), arguments, &mut memory)
             .unwrap_or_else(|error| panic!("{error}\n{kernel}"));
     };
     match pieces {
-        Pieces::One => evaluate(&arguments),
+        Pieces::One | Pieces::InPlace => evaluate(&arguments),
         Pieces::Several(count) => {
             let extent = crate::extent(module, id);
             // The last piece first: order must not matter.
@@ -180,6 +204,10 @@ pub(super) fn check_on(
             let text = rxla_hlo::text::print(module, &Default::default());
             panic!("{difference:?}\n{text}");
         }
+    }
+    let in_place = run(module, id, &operands, Pieces::InPlace);
+    for (whole, in_place) in whole.iter().zip(&in_place) {
+        assert_eq!(whole.array().bytes(), in_place.array().bytes(), "in place");
     }
     if crate::extent(module, id) > 1 {
         for count in [1, 3] {

@@ -39,6 +39,11 @@ fn transposes_and_slices() {
     check(&one("f32[7,5]", "transpose dimensions={1,0}", &["f32[5,7]"]));
     check(&one("f32[40,70]", "transpose dimensions={1,0}", &["f32[70,40]"]));
     check(&one("bf16[2,70,40]", "transpose dimensions={0,2,1}", &["bf16[2,40,70]"]));
+    check(&one("f64[33,16]", "transpose dimensions={1,0}", &["f64[16,33]"]));
+    check(&one("pred[32,48]", "transpose dimensions={1,0}", &["pred[48,32]"]));
+    check(&one("s8[20,3,35]", "transpose dimensions={2,1,0}", &["s8[35,3,20]"]));
+    check(&one("f32[3,4,20,30]", "transpose dimensions={0,3,1,2}", &["f32[3,20,30,4]"]));
+    check(&one("f32[2,20,30,17]", "transpose dimensions={0,2,3,1}", &["f32[2,17,20,30]"]));
     check(&one("c64[3,4,5,6]", "transpose dimensions={3,1,0,2}", &["c64[5,4,6,3]"]));
     check(&one("f32[3,20]", "slice slice={[1:4], [3:23]}", &["f32[5,30]"]));
     check(&one("f32[2,10]", "slice slice={[1:4:2], [3:23:2]}", &["f32[5,30]"]));
@@ -65,6 +70,27 @@ fn concatenations() {
     let many: Vec<String> = (1..20).map(|size| format!("s32[{size},3]")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     check(&one("s32[190,3]", "concatenate dimensions={0}", &many));
+}
+
+#[test]
+fn fused_transposes() {
+    check(
+        "HloModule test
+         ENTRY main {
+           p = f32[40,50] parameter(0)
+           q = f32[50,40] parameter(1)
+           r = f32[40,50] parameter(2)
+           s = f32[40] parameter(3)
+           a = f32[50,40] transpose(p), dimensions={1,0}
+           b = f32[50,40] transpose(r), dimensions={1,0}
+           c = f32[50,40] multiply(a, b)
+           d = f32[50,40] subtract(c, q)
+           e = f32[50,40] broadcast(s), dimensions={1}
+           f = f32[50,40] add(d, e)
+           g = bf16[50,40] convert(f)
+           ROOT t = (f32[50,40], bf16[50,40]) tuple(f, g)
+         }",
+    );
 }
 
 #[test]
@@ -133,4 +159,47 @@ fn constants_of_several_elements() {
         .replace("           s = f32[30] constant({...})\n", "")
         .as_str(),
     );
+}
+
+#[test]
+fn updates_in_place() {
+    // A row is read and written where it stands; another result is computed beside it.
+    let text = "HloModule test
+         ENTRY main {
+           p = f32[50,6] parameter(0)
+           i = s32[] parameter(1)
+           zero = s32[] constant(0)
+           row = f32[1,6] dynamic-slice(p, i, zero), dynamic_slice_sizes={1,6}
+           next = f32[1,6] add(row, row)
+           u = f32[50,6] dynamic-update-slice(p, next, i, zero)
+           one = s32[] constant(1)
+           j = s32[] add(i, one)
+           v = f32[50,6] dynamic-update-slice(u, row, j, zero)
+           ROOT r = (f32[50,6], s32[]) tuple(u, j)
+         }";
+    let (module, id) = super::fused(text);
+    assert!(crate::in_place(&module, id, 0, 0));
+    // The row's number is still needed when the next one is written.
+    assert!(!crate::in_place(&module, id, 1, 1));
+    check(text);
+    // What another row reads is gone once it is written.
+    let text = text.replace("tuple(u, j)", "tuple(v, j)");
+    let (module, id) = super::fused(&text);
+    assert!(!crate::in_place(&module, id, 0, 0));
+    check(&text);
+    let text = text.replace("(v, row, j", "(v, row, i").replace("(u, row, j", "(u, row, zero");
+    check(&text);
+}
+
+#[test]
+fn elementwise_in_place() {
+    let text = one("f32[5,7]", "multiply", &["f32[5,7]", "f32[5,7]"]);
+    let (module, id) = super::fused(&text);
+    assert!(crate::in_place(&module, id, 0, 0) && crate::in_place(&module, id, 1, 0));
+    let text = one("f32[5,5]", "transpose dimensions={1,0}", &["f32[5,5]"]);
+    let (module, id) = super::fused(&text);
+    assert!(!crate::in_place(&module, id, 0, 0));
+    let text = one("s32[5,7]", "convert", &["f32[5,7]"]);
+    let (module, id) = super::fused(&text);
+    assert!(crate::in_place(&module, id, 0, 0));
 }

@@ -37,6 +37,11 @@ fn sums_of_rows_and_columns() {
         ("3,9001", "3", "1"),
         ("1,1,1", "", "0,1,2"),
         ("4", "4", ""),
+        ("33,70", "70", "0"),
+        ("40,1030", "1030", "0"),
+        ("3,37,4,50", "3,4,50", "1"),
+        ("5,3,37,50", "3,50", "0,2"),
+        ("100,3", "3", "0"),
     ] {
         check_within(&reduce("f32", dims, result, reduced, "add"), SUMS);
     }
@@ -91,7 +96,9 @@ const ARGMAX: &str = "
 
 #[test]
 fn several_arrays_at_once() {
-    for (dims, result, dimension) in [("5,70", "5", 1), ("70,5", "5", 0), ("6,7", "6", 1)] {
+    for (dims, result, dimension) in
+        [("5,70", "5", 1), ("70,5", "5", 0), ("6,7", "6", 1), ("70,30", "30", 0)]
+    {
         check(&format!(
             "HloModule test
              {ARGMAX}
@@ -128,6 +135,49 @@ fn normalisation_in_one_kernel() {
            s = f32[6] reduce(e, zero), dimensions={1}, to_apply=sum
            sb = f32[6,40] broadcast(s), dimensions={0}
            ROOT r = f32[6,40] divide(e, sb)
+         }",
+        SUMS,
+    );
+}
+
+#[test]
+fn sums_with_what_follows() {
+    // Mean and variance of columns in one pass, and a reduction that another column needs.
+    check_within(
+        "HloModule test
+         sum { a = f32[] parameter(0)
+               b = f32[] parameter(1)
+               ROOT r = f32[] add(a, b) }
+         ENTRY main {
+           q = s8[90,70] parameter(0)
+           p = bf16[90,70] convert(q)
+           w = f32[90,70] convert(p)
+           zero = f32[] constant(0)
+           s = f32[70] reduce(w, zero), dimensions={0}, to_apply=sum
+           ww = f32[90,70] multiply(w, w)
+           ss = f32[70] reduce(ww, zero), dimensions={0}, to_apply=sum
+           n = f32[] constant(90)
+           nb = f32[70] broadcast(n), dimensions={}
+           mean = f32[70] divide(s, nb)
+           square = f32[70] divide(ss, nb)
+           mm = f32[70] multiply(mean, mean)
+           v = f32[70] subtract(square, mm)
+           ROOT r = (f32[70], f32[70]) tuple(mean, v)
+         }",
+        SUMS,
+    );
+    check_within(
+        "HloModule test
+         sum { a = f32[] parameter(0)
+               b = f32[] parameter(1)
+               ROOT r = f32[] add(a, b) }
+         ENTRY main {
+           q = s8[90,70] parameter(0)
+           w = f32[90,70] convert(q)
+           zero = f32[] constant(0)
+           s = f32[70] reduce(w, zero), dimensions={0}, to_apply=sum
+           back = f32[70] reverse(s), dimensions={0}
+           ROOT r = f32[70] add(s, back)
          }",
         SUMS,
     );

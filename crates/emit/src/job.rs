@@ -1,0 +1,287 @@
+//! What the results of an instruction need: nests, each with what it computes and where that goes.
+
+use rxla_base::{Error, Result};
+use rxla_hlo::{Dims, InstructionId, Module, Op};
+use rxla_kernel::{BinaryOp, Builder, Linkage, LoopKind};
+
+use crate::affine::{Index, linear};
+use crate::column::{Columns, columns, tile, tile_end};
+use crate::dynamic::update_start;
+use crate::element::{array, leaf_count, leaf_shape, operand_of_leaf};
+use crate::emitter::{Emitter, Leaf, Node};
+use crate::nest::{Loop, Style, split_units};
+use crate::plan::{NestId, Plan};
+use crate::root::bind;
+use crate::scalar::store;
+use crate::transpose::crossing;
+use crate::{Destination, Element, Part};
+
+/// A result in the memory of an operand, by leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Alias {
+    pub(crate) operand: usize,
+    pub(crate) result: usize,
+}
+
+/// One nest.
+pub(crate) struct Job {
+    /// What the nest runs over.
+    dims: Dims,
+    targets: Vec<Target>,
+}
+
+/// A result that a nest computes, or a part of it.
+struct Target {
+    /// Of all results.
+    leaf: usize,
+    /// What is computed, index aside.
+    node: Node,
+    /// The sizes of the result.
+    dims: Dims,
+    /// For an update in place the `dynamic-update-slice`.
+    update: Option<Node>,
+}
+
+/// The nests in their order. Results of equal sizes are computed together.
+pub(crate) fn jobs(emitter: &Emitter<'_>, root: &Node, aliases: &[Alias]) -> Result<Vec<Job>> {
+    let module = emitter.module;
+    let mut jobs: Vec<Job> = Vec::new();
+    let mut last = Vec::new();
+    for leaf in 0..leaf_count(&module[root.id].shape) {
+        let node = Node { leaf, ..root.clone() };
+        let dims = leaf_shape(&module[root.id].shape, leaf)?.dims.clone();
+        let alias = aliases.iter().find(|alias| alias.result == leaf);
+        if let Some(alias) = alias
+            && let Some(updates) = updates_of(emitter, &node, alias.operand)
+        {
+            for update in updates {
+                let node = emitter.operand(&update, 1, Default::default());
+                let own = array(&module[node.id].shape)?.dims.clone();
+                let target = Target { leaf, node, dims: dims.clone(), update: Some(update) };
+                last.push(Job { dims: own, targets: vec![target] });
+            }
+            continue;
+        }
+        let target = Target { leaf, node, dims: dims.clone(), update: None };
+        match jobs.iter_mut().find(|job| job.dims == dims) {
+            Some(job) => job.targets.push(target),
+            None => jobs.push(Job { dims, targets: vec![target] }),
+        }
+    }
+    // Other results may read what is about to be overwritten.
+    jobs.extend(last);
+    Ok(jobs)
+}
+
+/// The updates, the first one first, that make a result from an operand.
+fn updates_of(emitter: &Emitter<'_>, node: &Node, operand: usize) -> Option<Vec<Node>> {
+    let module = emitter.module;
+    let mut node = node.clone();
+    let mut updates = Vec::new();
+    // More updates on top of each other than this are written as a whole.
+    while updates.len() < 16 {
+        match emitter.frames[node.frame].leaves.get(&node.id) {
+            Some(Leaf::Sources(_, first)) if first + node.leaf == operand => {
+                updates.reverse();
+                return (!updates.is_empty()).then_some(updates);
+            }
+            Some(_) => return None,
+            None => {}
+        }
+        let instruction = &module[node.id];
+        match &instruction.op {
+            Op::Tuple(_) => {
+                let (number, leaf) = operand_of_leaf(module, node.id, node.leaf).ok()?;
+                node = Node { id: instruction.operands()[number], leaf, ..node };
+            }
+            Op::Copy(_) => node.id = instruction.operands()[0],
+            Op::DynamicUpdateSlice(_) => {
+                updates.push(node.clone());
+                node.id = instruction.operands()[0];
+            }
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// Which results are updates of operands, and so may be made in place.
+pub(crate) fn updates(module: &Module, id: InstructionId) -> Vec<Alias> {
+    let mut builder = Builder::new("scratch", Linkage::Kernel, None);
+    let plan = Plan::default();
+    let mut emitter = Emitter::new(&mut builder, module, &plan);
+    let Ok(root) = bind(&mut emitter, id, &[]) else { return Vec::new() };
+    let operands = module[id].operands().iter();
+    let operands: usize = operands.map(|&operand| leaf_count(&module[operand].shape)).sum();
+    let mut aliases: Vec<Alias> = Vec::new();
+    for result in 0..leaf_count(&module[id].shape) {
+        let node = Node { leaf: result, ..root.clone() };
+        let free = |operand: &usize| aliases.iter().all(|alias| alias.operand != *operand);
+        let found = (0..operands)
+            .filter(free)
+            .find(|&operand| updates_of(&emitter, &node, operand).is_some());
+        aliases.extend(found.map(|operand| Alias { operand, result }));
+    }
+    aliases
+}
+
+/// How many units a nest can be split into.
+pub(crate) fn units(emitter: &mut Emitter<'_>, job: &Job) -> i64 {
+    if job.dims.contains(&0) {
+        return 1;
+    }
+    let mut loops = emitter.loops(NestId::Results(0), &job.dims, LoopKind::Vector);
+    if columns_of(emitter, job, &loops).is_some() {
+        let columns = loops.pop().map_or(1, |last| last.size());
+        let width = tile(columns);
+        return if loops.is_empty() {
+            (columns + width - 1) / width
+        } else {
+            split_units(&mut loops)
+        };
+    }
+    match crossing(emitter, NestId::Results(0), &loops) {
+        Some(crossing) => crossing.units(&loops),
+        None => split_units(&mut loops),
+    }
+}
+
+/// Computes and stores what a nest computes.
+pub(crate) fn run_job(
+    emitter: &mut Emitter<'_>,
+    nest: NestId,
+    job: &Job,
+    destinations: &[Destination],
+    part: Part,
+    results: &mut [Option<Element>],
+) -> Result<()> {
+    let dims = &job.dims;
+    if dims.contains(&0) {
+        return Ok(());
+    }
+    let mut loops = emitter.loops(nest, dims, LoopKind::Vector);
+    let mut starts = Vec::new();
+    for target in &job.targets {
+        starts.push(match &target.update {
+            Some(update) => Some(update_start(emitter, update)?),
+            None => None,
+        });
+    }
+    let mut finish = |emitter: &mut Emitter<'_>, index: &Index| {
+        compute_targets(emitter, job, &starts, index, destinations, results)
+    };
+    if let Some(columns) = columns_of(emitter, job, &loops) {
+        return run_columns(emitter, (nest, dims.len()), loops, &columns, part, &mut finish);
+    }
+    if let Some(crossing) = crossing(emitter, nest, &loops) {
+        let range = match part {
+            Part::All => None,
+            Part::Range(begin, end) => Some((begin, end)),
+        };
+        return crossing.run(emitter, (nest, dims.len()), loops, range, &mut finish);
+    }
+    if let Part::Range(begin, end) = part {
+        split_units(&mut loops);
+        if let Some(first) = loops.first_mut() {
+            first.bounds = Some((begin, end));
+        }
+    }
+    emitter.nest(nest, dims.len(), &loops, &[], &mut |emitter, index, _| {
+        finish(emitter, index)?;
+        Ok(Vec::new())
+    })?;
+    Ok(())
+}
+
+/// The reductions along columns that a nest consists of, if its loops suit them.
+fn columns_of(emitter: &Emitter<'_>, job: &Job, loops: &[Loop]) -> Option<Columns> {
+    let last = loops.last()?;
+    let suits = emitter.learned.is_none() && last.style != Style::Straight && last.cuts.is_empty();
+    if !suits {
+        return None;
+    }
+    let roots: Vec<Node> = job.targets.iter().map(|target| target.node.clone()).collect();
+    columns(emitter, &roots, &job.dims)
+}
+
+/// Tile by tile of columns.
+fn run_columns(
+    emitter: &mut Emitter<'_>,
+    (nest, rank): (NestId, usize),
+    mut loops: Vec<Loop>,
+    columns: &Columns,
+    part: Part,
+    finish: &mut dyn FnMut(&mut Emitter<'_>, &Index) -> Result<()>,
+) -> Result<()> {
+    let last = loops.pop().expect("the columns");
+    let count = last.size();
+    let width = tile(count);
+    let mut range = None;
+    if let Part::Range(begin, end) = part {
+        if loops.is_empty() {
+            let width = emitter.builder.index(width);
+            let first = emitter.builder.mul(begin, width);
+            let end = emitter.builder.mul(end, width);
+            let most = emitter.builder.index(count);
+            range = Some((first, emitter.builder.binary(BinaryOp::SMin, end, most)));
+        } else {
+            split_units(&mut loops);
+            loops[0].bounds = Some((begin, end));
+        }
+    }
+    emitter.nest(nest, rank, &loops, &[], &mut |emitter, index, _| {
+        let (low, high) = match range {
+            Some(range) => range,
+            None => (emitter.builder.index(0), emitter.builder.index(count)),
+        };
+        let bounds = (low, high, width);
+        emitter.for_loop(LoopKind::Sequential, bounds, &[], |emitter, first, _| {
+            let end = tile_end(emitter.builder, first, width, count);
+            columns.run(emitter, nest, index, &last, (first, end), finish)?;
+            Ok(Vec::new())
+        })
+    })?;
+    Ok(())
+}
+
+/// Computes the elements at an index, and only then stores them: a result may take the place of
+/// what another is computed from.
+fn compute_targets(
+    emitter: &mut Emitter<'_>,
+    job: &Job,
+    starts: &[Option<Index>],
+    index: &Index,
+    destinations: &[Destination],
+    results: &mut [Option<Element>],
+) -> Result<()> {
+    let one = job.dims.iter().all(|&size| size == 1);
+    let mut elements = Vec::new();
+    for target in &job.targets {
+        let node = Node { index: index.clone(), ..target.node.clone() };
+        elements.push(emitter.element(&node)?.element);
+    }
+    for ((target, start), element) in job.targets.iter().zip(starts).zip(elements) {
+        let base = match destinations[target.leaf] {
+            Destination::Memory(base) => base,
+            Destination::Register if one => {
+                results[target.leaf] = Some(element);
+                continue;
+            }
+            Destination::Register => {
+                return Err(Error::internal("an array of several elements in a register"));
+            }
+        };
+        let at = match start {
+            Some(start) => index.iter().zip(start).map(|(own, start)| own.plus(start)).collect(),
+            None => index.clone(),
+        };
+        let at = linear(&at, &target.dims);
+        let position = emitter.position(&at);
+        store(emitter.builder, base, position, element);
+        let access = emitter.access(target.leaf, &at, 0);
+        if let Some(learned) = &mut emitter.learned {
+            learned.stores.push(access);
+        }
+    }
+    Ok(())
+}
