@@ -96,8 +96,7 @@ impl Emitter<'_, '_> {
             BinaryOp::Mul => emit!(self, "mul {ll} {a}, {b}"),
             BinaryOp::FDiv => emit!(self, "fdiv {ll} {a}, {b}"),
             BinaryOp::FRem => emit!(self, "frem {ll} {a}, {b}"),
-            BinaryOp::FMin => emit!(self, "call {ll} @llvm.minimum.{suffix}({ll} {a}, {ll} {b})"),
-            BinaryOp::FMax => emit!(self, "call {ll} @llvm.maximum.{suffix}({ll} {a}, {ll} {b})"),
+            BinaryOp::FMin | BinaryOp::FMax => self.extremum(op, ty, a, b),
             BinaryOp::SDiv | BinaryOp::UDiv | BinaryOp::SRem | BinaryOp::URem => {
                 self.division(op, ty, a, b)
             }
@@ -134,6 +133,30 @@ impl Emitter<'_, '_> {
                 return Err(Error::unimplemented(what));
             }
         })
+    }
+
+    /// As x86 has it but for two things: equal operands may be zeros of two signs, whose bits
+    /// combined are the right zero (and change no other pair); and a NaN in `b` must be put back.
+    /// In a reduction `a` is what is carried, so that little depends on it.
+    fn extremum(&mut self, op: BinaryOp, ty: Type, a: Operand, b: Operand) -> Operand {
+        let (ll, truth) = (Ll(ty), Ll(ty.with_scalar(Scalar::I1)));
+        let (predicate, combine) = match op {
+            BinaryOp::FMin => ("olt", "or"),
+            _ => ("ogt", "and"),
+        };
+        let beyond = emit!(self, "fcmp {predicate} {ll} {b}, {a}");
+        let result = emit!(self, "select {truth} {beyond}, {ll} {b}, {ll} {a}");
+        let bits = Ll(ty.with_scalar(match ty.scalar {
+            Scalar::F64 => Scalar::I64,
+            _ => Scalar::I32,
+        }));
+        let [a_bits, b_bits] = [a, b].map(|x| emit!(self, "bitcast {ll} {x} to {bits}"));
+        let both = emit!(self, "{combine} {bits} {a_bits}, {b_bits}");
+        let both = emit!(self, "bitcast {bits} {both} to {ll}");
+        let equal = emit!(self, "fcmp oeq {ll} {a}, {b}");
+        let result = emit!(self, "select {truth} {equal}, {ll} {both}, {ll} {result}");
+        let nan = emit!(self, "fcmp uno {ll} {b}, {}", Operand::Constant(ty, 0));
+        emit!(self, "select {truth} {nan}, {ll} {b}, {ll} {result}")
     }
 
     /// Integers of one bit, where true is 1 without a sign and -1 with one.

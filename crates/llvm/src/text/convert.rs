@@ -104,9 +104,56 @@ impl Emitter<'_, '_> {
             let bound = Operand::Constant(from, bits);
             return emit!(self, "fcmp {predicate} {} {a}, {bound}", Ll(from));
         }
+        if to.is_vector() {
+            return self.float_to_integer_lanes(sign, from, to, a);
+        }
         let (source, target) = (Ll(from), Ll(to));
         let (to, from) = (Suffix(to), Suffix(from));
         emit!(self, "call {target} @llvm.fpto{sign}i.sat.{to}.{from}({source} {a})")
+    }
+
+    /// LLVM takes the saturating conversion apart into lanes. A plain conversion gives poison in
+    /// lanes out of range, which are not selected.
+    fn float_to_integer_lanes(&mut self, sign: char, from: Type, to: Type, a: Operand) -> Operand {
+        let (source, truth) = (Ll(from), Ll(from.with_scalar(Scalar::I1)));
+        let bits = to.scalar.bits();
+        // Exact in both floats. No instruction converts to narrow integers.
+        let (low, high) = match sign {
+            's' => (-(2f64.powi(bits as i32 - 1)), 2f64.powi(bits as i32 - 1)),
+            _ => (0.0, 2f64.powi(bits as i32)),
+        };
+        let bound = |value: f64| match from.scalar {
+            Scalar::F64 => Operand::Constant(from, value.to_bits()),
+            _ => Operand::Constant(from, u64::from((value as f32).to_bits())),
+        };
+        let ones = u64::MAX >> (64 - bits);
+        let (least, most) = match sign {
+            's' => (1 << (bits - 1), ones >> 1),
+            _ => (0, ones),
+        };
+        let target = Ll(to);
+        let through = to.with_scalar(to.scalar.max(Scalar::I32));
+        // Narrow targets fit into the i32 that the conversion gives, with or without a sign.
+        let conversion = if bits < 32 { 's' } else { sign };
+        let mut result = emit!(self, "fpto{conversion}i {source} {a} to {}", Ll(through));
+        if through != to {
+            result = emit!(self, "trunc {} {result} to {target}", Ll(through));
+        }
+        let above = emit!(self, "fcmp oge {source} {a}, {}", bound(high));
+        let most = Operand::Constant(to, most);
+        let result = emit!(self, "select {truth} {above}, {target} {most}, {target} {result}");
+        if sign == 'u' {
+            // Zero for NaN too.
+            let below = emit!(self, "fcmp ule {source} {a}, {}", bound(low));
+            let zero = Operand::Constant(to, 0);
+            return emit!(self, "select {truth} {below}, {target} {zero}, {target} {result}");
+        }
+        let below = emit!(self, "fcmp olt {source} {a}, {}", bound(low));
+        let least = Operand::Constant(to, least);
+        let result = emit!(self, "select {truth} {below}, {target} {least}, {target} {result}");
+        let nan = emit!(self, "fcmp uno {source} {a}, {}", bound(0.0));
+        let zero = Operand::Constant(to, 0);
+        emit!(self, "select {truth} {nan}, {target} {zero}, {target} {result}")
     }
 
     fn float_to_float(&mut self, from: Type, to: Type, a: Operand) -> Operand {
