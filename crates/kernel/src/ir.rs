@@ -60,7 +60,8 @@ pub struct Block {
 pub enum LoopKind {
     Sequential,
     /// Iterations do not depend on each other, carried reductions (a value combined with itself by
-    /// one associative operation) aside, which may be reassociated. To be run in lanes.
+    /// one associative and commutative operation, or chosen from candidates) aside, which may be
+    /// combined in another order. To be run in lanes.
     Vector,
     /// To be unrolled wholly; the bounds are constants.
     Unroll,

@@ -24,6 +24,7 @@ pub mod evaluate;
 pub mod ir;
 pub mod maths;
 mod names;
+pub mod random;
 pub mod schedule;
 pub mod text;
 pub mod types;

@@ -3,6 +3,8 @@
 //! allows to be reassociated aside.
 
 pub mod simplify;
+#[cfg(test)]
+mod tests;
 pub mod unroll;
 pub mod vectorize;
 

@@ -78,7 +78,7 @@ impl Live {
 
     /// Marks round a loop until nothing is new.
     fn cycle(&mut self, carried: &[Carried], yields: &[Value], run: impl Fn(&mut Live)) {
-        let outside = self.changed;
+        let mut changed = self.changed;
         loop {
             self.changed = false;
             for (carried, &next) in carried.iter().zip(yields) {
@@ -91,8 +91,10 @@ impl Live {
             if !self.changed {
                 break;
             }
+            changed = true;
         }
-        self.changed = outside;
+        // Loops around this one have to look again too.
+        self.changed = changed;
     }
 
     fn is_needed(&self, statement: &Statement) -> bool {

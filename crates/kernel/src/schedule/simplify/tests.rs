@@ -242,3 +242,18 @@ fn dead_values_of_loops() {
 ",
     );
 }
+
+#[test]
+fn what_a_loop_in_a_loop_needs_lives() {
+    let text = "kernel @f(%0: ptr, %1: i64) {
+  %2: i64 = for %3 in %1..%1 step 1 carried (%4 = %1) {
+    for %5 in %1..%1 step 1 {
+      store %0[%5], %4
+    }
+    %6: i64 = add %4, %3
+    yield %6
+  }
+}
+";
+    check(remove_dead_code, text, text);
+}
