@@ -47,7 +47,9 @@ pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Executable> {
     let program = lower(Arc::make_mut(&mut module))?;
     let compiler = Compiler::host()?;
     let mut program = program;
+    debug_assert!(check(&program.kernels), "kernels verify");
     schedule(&mut program.kernels);
+    debug_assert!(check(&program.kernels), "scheduled kernels verify");
     let code = compiler.compile(&program.kernels, &options.llvm, &executable::resolve)?;
     Executable::new(module, program, code)
 }
@@ -68,6 +70,14 @@ pub fn lower(module: &mut Module) -> Result<program::Program> {
     };
     let buffers = buffers::Buffers::new(&plan, &in_place, &donated(module));
     program::generate(module, &plan, &buffers)
+}
+
+/// Whether kernels obey their rules; if not, panics with what is wrong.
+fn check(kernels: &rxla_kernel::Module) -> bool {
+    if let Err(findings) = rxla_kernel::verify(kernels) {
+        panic!("{findings:?}\n{kernels}");
+    }
+    true
 }
 
 /// Kernel IR as the code generator wants it.

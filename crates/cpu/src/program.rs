@@ -12,6 +12,7 @@ mod calls;
 mod control;
 mod memory;
 mod runtime;
+mod sort;
 
 use std::collections::hash_map::Entry;
 

@@ -193,3 +193,169 @@ fn branches() {
         check(&text("pred[]"), &[&index, "f32[2]{0} {1, 2}", "f32[] 5"]);
     }
 }
+
+#[test]
+fn scans_write_their_rows_in_place() {
+    check(
+        "HloModule m
+        body {
+          s = (s32[], f32[5,3], f32[3], f32[5,3]) parameter(0)
+          i = s32[] get-tuple-element(s), index=0
+          ys = f32[5,3] get-tuple-element(s), index=1
+          c = f32[3] get-tuple-element(s), index=2
+          xs = f32[5,3] get-tuple-element(s), index=3
+          zero = s32[] constant(0)
+          one = s32[] constant(1)
+          x = f32[1,3] dynamic-slice(xs, i, zero), dynamic_slice_sizes={1,3}
+          x1 = f32[3] reshape(x)
+          half = f32[] constant(0.5)
+          h = f32[3] broadcast(half), dimensions={}
+          d = f32[3] multiply(c, h)
+          n = f32[3] add(d, x1)
+          t = f32[3] tanh(n)
+          row = f32[1,3] reshape(t)
+          ys1 = f32[5,3] dynamic-update-slice(ys, row, i, zero)
+          j = s32[] add(i, one)
+          ROOT t1 = (s32[], f32[5,3], f32[3], f32[5,3]) tuple(j, ys1, t, xs)
+        }
+        cond {
+          s = (s32[], f32[5,3], f32[3], f32[5,3]) parameter(0)
+          i = s32[] get-tuple-element(s), index=0
+          n = s32[] constant(5)
+          ROOT c = pred[] compare(i, n), direction=LT
+        }
+        ENTRY e {
+          xs = f32[5,3] parameter(0)
+          c = f32[3] parameter(1)
+          zero = s32[] constant(0)
+          z = f32[] constant(0)
+          ys = f32[5,3] broadcast(z), dimensions={}
+          t = (s32[], f32[5,3], f32[3], f32[5,3]) tuple(zero, ys, c, xs)
+          w = (s32[], f32[5,3], f32[3], f32[5,3]) while(t), condition=cond, body=body
+          a = f32[5,3] get-tuple-element(w), index=1
+          b = f32[3] get-tuple-element(w), index=2
+          ROOT r = (f32[5,3], f32[3]) tuple(a, b)
+        }",
+        &["f32[5,3] {{1,2,3},{4,5,6},{7,8,9},{1,1,1},{0,1,0}}", "f32[3]{0} {0.1, 0.2, 0.3}"],
+    );
+}
+
+#[test]
+fn products_and_convolutions_of_the_runtime() {
+    check(
+        "HloModule m
+        ENTRY e {
+          i = f32[2,40,3] iota(), iota_dimension=1
+          j = f32[3,5,40] iota(), iota_dimension=2
+          d = f32[2,3,3,5] dot(i, j), lhs_contracting_dims={1}, rhs_contracting_dims={2}
+          x = f32[1,8,8,2] iota(), iota_dimension=1
+          k = f32[3,3,2,4] iota(), iota_dimension=0
+          c = f32[1,4,4,4] convolution(x, k), window={size=3x3 stride=2x2 pad=1_0x0_1}, dim_labels=b01f_01io->b01f
+          ROOT r = (f32[2,3,3,5], f32[1,4,4,4]) tuple(d, c)
+        }",
+        &[],
+    );
+}
+
+/// As JAX writes it.
+const SORT: &str = "HloModule m
+    less {
+      x = f32[] parameter(0)
+      y = f32[] parameter(1)
+      a = s32[] parameter(2)
+      b = s32[] parameter(3)
+      zero = f32[] constant(0)
+      nan = f32[] constant(nan)
+      xz = pred[] compare(x, zero), direction=EQ
+      xs = f32[] select(xz, zero, x)
+      xn = pred[] compare(x, x), direction=NE
+      xk = f32[] select(xn, nan, xs)
+      yz = pred[] compare(y, zero), direction=EQ
+      ys = f32[] select(yz, zero, y)
+      yn = pred[] compare(y, y), direction=NE
+      yk = f32[] select(yn, nan, ys)
+      ROOT l = pred[] compare(xk, yk), direction=LT, type=TOTALORDER
+    }
+    ENTRY e {
+      x = f32[2,6] parameter(0)
+      i = s32[2,6] iota(), iota_dimension=1
+      ROOT s = (f32[2,6], s32[2,6]) sort(x, i), dimensions={1}, is_stable=true, to_apply=less
+    }";
+
+#[test]
+fn sorts_by_keys_run_in_the_runtime() {
+    check(SORT, &["f32[2,6] {{3,-0,0,nan,-inf,1},{2,2,1,1,-5,0}}"]);
+    let executable = compile(&module(SORT), &Options::default()).unwrap();
+    assert_eq!(executable.fallbacks().len(), 0);
+}
+
+#[test]
+fn donated_memory_becomes_the_result() {
+    let text = "HloModule m, input_output_alias={ {0}: (0, {}, may-alias) }
+        ENTRY e {
+          x = f32[64] parameter(0)
+          y = f32[64] parameter(1)
+          z = f32[64] add(x, y)
+          ROOT r = (f32[64]) tuple(z)
+        }";
+    let module = module(text);
+    let executable = compile(&module, &Options::default()).unwrap();
+    let values = |start: f32| {
+        let values: Vec<f32> = (0..64).map(|i| start + i as f32).collect();
+        Literal::from_values([64], &values)
+    };
+    let expected: Vec<f32> = (0..64).map(|i| 101.0 + 2.0 * i as f32).collect();
+    let donated = values(1.0);
+    let address = donated.array().bytes().as_ptr();
+    let results = executable.run(vec![donated, values(100.0)], World::default).unwrap();
+    assert_eq!(results[0].array().bytes().as_ptr(), address);
+    assert_eq!(results[0].values::<f32>(), expected);
+    // What somebody else holds too stays as it is.
+    let kept = values(1.0);
+    let results = executable.run(vec![kept.clone(), values(100.0)], World::default).unwrap();
+    assert_eq!(results[0].values::<f32>(), expected);
+    assert_eq!(kept, values(1.0));
+}
+
+#[test]
+fn errors_of_what_is_interpreted_end_the_run() {
+    let text = "HloModule m
+        ENTRY e {
+          x = f32[2] parameter(0)
+          y = f32[2] add(x, x)
+          ROOT c = f32[2] custom-call(y), custom_call_target=\"nobody knows it\"
+        }";
+    let executable = compile(&module(text), &Options::default()).unwrap();
+    let error =
+        executable.run(vec![Literal::from_values([2], &[1f32, 2.0])], World::default).unwrap_err();
+    assert!(error.message.contains("nobody knows it"), "{error}");
+}
+
+#[test]
+fn arguments_that_do_not_fit_are_refused() {
+    let executable = compile(&module(COUNT), &Options::default()).unwrap();
+    let error = executable.run(vec![Literal::scalar(1i32)], World::default).unwrap_err();
+    assert_eq!(error.message, "`m` takes 2 arguments, 1 are given");
+    let short = Literal::from_values([2], &[1f32, 2.0]);
+    let error = executable.run(vec![Literal::scalar(1i32), short], World::default).unwrap_err();
+    assert_eq!(error.message, "argument 1 is `f32[2]` where `f32[3]` is expected");
+}
+
+#[test]
+fn large_arrays_are_shared_among_threads() {
+    let text = "HloModule m
+        ENTRY e {
+          x = f32[1000,1000] parameter(0)
+          y = f32[1000,1000] tanh(x)
+          z = f32[1000,1000] multiply(y, x)
+          ROOT t = f32[1000,1000] add(z, y)
+        }";
+    let module = module(text);
+    let values: Vec<f32> = (0..1_000_000).map(|i| (i % 1013) as f32 / 100.0 - 5.0).collect();
+    let x = Literal::from_values([1000, 1000], &values);
+    let expected =
+        Interpreter::new(module.clone()).run(vec![x.clone()], &World::default()).unwrap();
+    let executable = compile(&module, &Options::default()).unwrap();
+    let found = executable.run(vec![x], World::default).unwrap();
+    compare(&expected, &found[0], Tolerance::within_ulps(4)).unwrap();
+}

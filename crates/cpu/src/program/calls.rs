@@ -29,7 +29,7 @@ impl Driver<'_> {
         }
         let tokens = compute.operands.iter().chain(&compute.results).any(|l| *l == Leaf::Token);
         if tokens || rxla_emit::supports(module, id).is_err() {
-            return if !tokens && self.runtime(b, compute)? {
+            return if !tokens && (self.runtime(b, compute)? || self.sort(b, compute)?) {
                 Ok(())
             } else {
                 self.fallback(b, compute)
@@ -259,7 +259,7 @@ impl Driver<'_> {
 }
 
 /// An array of addresses.
-fn list(b: &mut Builder, addresses: &[Value]) -> Value {
+pub(super) fn list(b: &mut Builder, addresses: &[Value]) -> Value {
     let list = b.alloca(8 * addresses.len().max(1) as u64, 8);
     for (index, &address) in addresses.iter().enumerate() {
         let index = b.index(index as i64);
