@@ -1,4 +1,5 @@
-//! Which instructions do something besides computing their result, called computations included.
+//! What passes ask of the module as a whole: which instructions do something besides computing
+//! their result, called computations included, and which computations are theirs to change.
 
 use rustc_hash::FxHashSet;
 use rxla_hlo::{ComputationId, InstructionId, Module, Op};
@@ -31,4 +32,22 @@ impl Effects {
         !self.computations.is_empty()
             && op.called_computations().iter().any(|callee| self.computations.contains(callee))
     }
+}
+
+/// The computations that the entry reaches, callees first, without fused ones: those are finished,
+/// and belong to who fused them.
+pub fn unfused_computations(module: &Module) -> Vec<ComputationId> {
+    let mut order = module.computation_post_order();
+    let fused: FxHashSet<ComputationId> = order
+        .iter()
+        .flat_map(|&computation| module[computation].instructions())
+        .filter_map(|&i| {
+            let Op::Fusion(op) = &module[i].op else { return None };
+            Some(op.calls)
+        })
+        .collect();
+    if !fused.is_empty() {
+        order.retain(|computation| !fused.contains(computation));
+    }
+    order
 }

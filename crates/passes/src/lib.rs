@@ -24,7 +24,7 @@ mod runner;
 pub mod simplify;
 pub mod view;
 
-pub use effects::Effects;
+pub use effects::{Effects, unfused_computations};
 pub use pass::{Context, Pass};
 pub use pipeline::{Pipeline, Step};
 pub use registry::{ALL, PIPELINES, lookup, pipeline_by_name};

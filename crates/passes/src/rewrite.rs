@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use rxla_hlo::{InstructionId, Metadata, Module, Op};
 use smallvec::SmallVec;
 
-use crate::effects::Effects;
+use crate::effects::{Effects, unfused_computations};
 use crate::pass::Context;
 use crate::view;
 
@@ -48,7 +48,7 @@ macro_rules! rules {
 /// removed at once, so that rules for single uses see the truth.
 pub fn apply(module: &mut Module, cx: &Context, tables: &[&[NamedRule]]) -> u64 {
     let mut list = Worklist::default();
-    for computation in module.computation_post_order() {
+    for computation in unfused_computations(module) {
         module.post_order(computation).into_iter().for_each(|i| list.push(i));
     }
     let effects = Effects::of(module);

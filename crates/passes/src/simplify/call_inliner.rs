@@ -5,6 +5,7 @@
 use rxla_base::{Error, Result};
 use rxla_hlo::{ComputationId, InstructionId, Module, Op};
 
+use crate::effects::unfused_computations;
 use crate::pass::{Context, Pass};
 
 pub struct CallInliner;
@@ -24,7 +25,7 @@ impl Pass for CallInliner {
     fn run(&self, module: &mut Module, cx: &Context) -> Result<u64> {
         let mut made = 0;
         // Callees come first, so what is put in has no calls left.
-        for computation in module.computation_post_order() {
+        for computation in unfused_computations(module) {
             for site in module.post_order(computation) {
                 let Some(callee) = inlineable(module, site) else { continue };
                 let grown = module.instruction_capacity() + module[callee].instructions().len();

@@ -10,6 +10,7 @@ use rxla_base::Result;
 use rxla_hlo::{ArrayLiteral, ComputationId, InstructionId, Literal, Module, Op};
 use rxla_interpreter::{Options, evaluate_instruction};
 
+use crate::effects::unfused_computations;
 use crate::pass::{Context, Pass};
 use crate::view;
 
@@ -36,7 +37,7 @@ impl Pass for HloConstantFolding {
     fn run(&self, module: &mut Module, cx: &Context) -> Result<u64> {
         let mut left = WORK_IN_ALL;
         let mut made = 0;
-        for computation in module.computation_post_order() {
+        for computation in unfused_computations(module) {
             made += fold_computation(module, cx, computation, &mut left);
         }
         Ok(made)

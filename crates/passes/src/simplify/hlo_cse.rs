@@ -11,7 +11,7 @@ use rxla_base::{Result, SecondaryMap};
 use rxla_hlo::op::Constant;
 use rxla_hlo::{BinaryKind, Computation, ComputationId, InstructionId, Module, Op};
 
-use crate::effects::Effects;
+use crate::effects::{Effects, unfused_computations};
 use crate::pass::{Context, Pass};
 
 pub struct HloCse;
@@ -29,8 +29,11 @@ impl Pass for HloCse {
         let effects = Effects::of(module);
         let mut same = SameComputations::default();
         let mut made = 0;
+        let unfused: FxHashSet<ComputationId> = unfused_computations(module).into_iter().collect();
         for computation in module.computation_post_order() {
-            made += merge(module, cx, &effects, &same, computation);
+            if unfused.contains(&computation) {
+                made += merge(module, cx, &effects, &same, computation);
+            }
             same.enter(module, computation);
         }
         Ok(made)

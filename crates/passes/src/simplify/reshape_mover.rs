@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use rxla_base::Result;
 use rxla_hlo::{ComputationId, Dims, InstructionId, Module, Op, Shape};
 
+use crate::effects::unfused_computations;
 use crate::pass::{Context, Pass};
 use crate::view;
 
@@ -26,7 +27,7 @@ impl Pass for ReshapeMover {
 
     fn run(&self, module: &mut Module, cx: &Context) -> Result<u64> {
         let mut made = 0;
-        for computation in module.computation_post_order() {
+        for computation in unfused_computations(module) {
             for group in groups(module, computation) {
                 if !cx.spend() {
                     return Ok(made);

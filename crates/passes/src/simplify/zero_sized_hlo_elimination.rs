@@ -4,7 +4,7 @@
 use rxla_base::Result;
 use rxla_hlo::{ArrayLiteral, InstructionId, Literal, Module, Op};
 
-use crate::effects::Effects;
+use crate::effects::{Effects, unfused_computations};
 use crate::pass::{Context, Pass};
 use crate::view;
 
@@ -22,7 +22,7 @@ impl Pass for ZeroSizedHloElimination {
     fn run(&self, module: &mut Module, cx: &Context) -> Result<u64> {
         let effects = Effects::of(module);
         let mut made = 0;
-        for computation in module.computation_post_order() {
+        for computation in unfused_computations(module) {
             for i in module.post_order(computation) {
                 let Some(literal) = empty(module, &effects, i) else { continue };
                 if !cx.spend() {
