@@ -33,6 +33,7 @@ mod ops;
 mod plan;
 mod position;
 mod reduce;
+mod rng;
 mod root;
 mod scalar;
 #[cfg(test)]

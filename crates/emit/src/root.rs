@@ -11,7 +11,7 @@ use crate::element::{array, leaf_count, leaf_shape};
 use crate::emitter::{Emitter, Frame, Leaf, Node};
 use crate::job::{Alias, jobs, run_job, units, updates};
 use crate::plan::{Access, Learned, NestId, Plan};
-use crate::{Cost, Destination, Element, Part, Source};
+use crate::{Cost, Destination, Element, Part, Source, rng};
 
 /// What a run into a scratch function showed.
 pub(crate) struct Look {
@@ -104,6 +104,10 @@ fn run(
             operands.len()
         )));
     }
+    if let Op::RngBitGenerator(op) = &module[id].op {
+        rng::emit(emitter.builder, module, id, op, operands, destinations, part)?;
+        return Ok(vec![None; count]);
+    }
     let root = bind(emitter, id, operands)?;
     let aliases = aliases(operands, destinations);
     let mut results: Vec<Option<Element>> = vec![None; count];
@@ -163,6 +167,9 @@ pub(crate) fn cost(module: &Module, id: InstructionId) -> Result<Cost> {
 
 pub(crate) fn extent(module: &Module, id: InstructionId) -> Result<i64> {
     let look = look(module, id, &[])?;
+    if let Op::RngBitGenerator(op) = &module[id].op {
+        return rng::extent(module, id, op);
+    }
     // Who updates in place has other work to divide than who copies first.
     if !updates(module, id).is_empty() {
         return Ok(1);
@@ -181,7 +188,8 @@ pub(crate) fn in_place(module: &Module, id: InstructionId, operand: usize, resul
     let Ok(to) = leaf_shape(&module[id].shape, result) else { return false };
     let same = from.element_count() == to.element_count()
         && from.element_type.byte_width() == to.element_type.byte_width();
-    if !same {
+    // Its state is read by each piece of the work and written by one.
+    if !same || matches!(module[id].op, Op::RngBitGenerator(_)) {
         return false;
     }
     // Other results may be made in place too, or not: they are computed at another time then.

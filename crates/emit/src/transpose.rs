@@ -47,13 +47,18 @@ pub(crate) struct Staging {
 pub(crate) fn crossing(emitter: &Emitter<'_>, nest: NestId, loops: &[Loop]) -> Option<Crossing> {
     let plan = emitter.plan.across(nest)?;
     let last = loops.len().checked_sub(1)?;
+    // A row of a block fills a line of the cache, if its type has shuffles that wide.
+    let block = match plan.widest {
+        8.. => 8,
+        2 => 32,
+        _ => 16,
+    };
     let suits = |each: &Loop| {
-        each.size() >= SHORTEST && each.cuts.is_empty() && each.style != Style::Straight
+        each.size() >= SHORTEST.max(block) && each.cuts.is_empty() && each.style != Style::Straight
     };
     let across = loops
         .iter()
         .position(|each| each.members.last().is_some_and(|member| member.0 == plan.position))?;
-    let block = if plan.widest > 4 { 8 } else { 16 };
     (across < last && suits(&loops[across]) && suits(&loops[last]))
         .then_some(Crossing { across, block })
 }

@@ -2,6 +2,7 @@
 
 mod elementwise;
 mod movement;
+mod random;
 mod reductions;
 
 use rxla_hlo::literal::{Tolerance, compare};
