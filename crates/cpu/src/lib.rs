@@ -44,9 +44,9 @@ pub struct Options {
 /// Compiles a module that has passed the verifier.
 pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Executable> {
     let mut module = Arc::clone(module);
-    let program = lower(Arc::make_mut(&mut module))?;
+    optimize(Arc::make_mut(&mut module))?;
+    let mut program = lower(&module)?;
     let compiler = Compiler::host()?;
-    let mut program = program;
     debug_assert!(check(&program.kernels), "kernels verify");
     schedule(&mut program.kernels);
     debug_assert!(check(&program.kernels), "scheduled kernels verify");
@@ -54,8 +54,8 @@ pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Executable> {
     Executable::new(module, program, code)
 }
 
-/// Optimises the module and writes its program, not yet scheduled.
-pub fn lower(module: &mut Module) -> Result<program::Program> {
+/// Runs the passes of the CPU, fusion last.
+pub fn optimize(module: &mut Module) -> Result<()> {
     let config = &module.config;
     if config.replica_count > 1 || config.num_partitions > 1 {
         return Err(Error::unimplemented("compiled code for several devices"));
@@ -64,6 +64,11 @@ pub fn lower(module: &mut Module) -> Result<program::Program> {
         return Err(Error::unimplemented("compiled code that talks to other devices"));
     }
     rxla_passes::run(module, &pipeline::steps(), RunOptions::default())?;
+    Ok(())
+}
+
+/// Writes the program of an optimised module, not yet scheduled.
+pub fn lower(module: &Module) -> Result<program::Program> {
     let plan = plan::Plan::new(module, &|computation| module.post_order(computation))?;
     let in_place = |compute: &plan::Compute, operand: usize, result: usize| {
         kernels::in_place(module, compute.instruction, operand, result)

@@ -9,6 +9,7 @@
 //! // HloModule m, entry_computation_layout=…
 //! ```
 //!
+//! * `cpu` prints the module as the CPU's passes leave it; `cpu program` its driver in kernel IR;
 //! * `print` prints the module; `print canonical` and so on with other options;
 //! * `verify` checks it, and each finding has to stand on its line as `// error: message`;
 //! * `passes=dce,cse` runs passes and prints the module that comes out, `pipeline=simplify` the
@@ -22,6 +23,7 @@
 //! A new mode is one file here and one line in [`MODES`].
 
 mod case;
+mod cpu;
 mod diff;
 pub mod generate;
 mod passes;
@@ -43,6 +45,7 @@ pub struct Mode {
 
 /// Every mode, by the word after `// test:`.
 pub const MODES: &[Mode] = &[
+    Mode { name: "cpu", run: cpu::run },
     Mode { name: "passes", run: passes::run },
     Mode { name: "pipeline", run: passes::run_pipeline },
     Mode { name: "print", run: print::run },
