@@ -26,7 +26,7 @@ def forty_in_forty_out():
 def many_small_adds():
     def program(x):
         out = []
-        for i in range(100):
+        for i in range(30):
             x = x * np.float32(0.9) + np.float32(0.1 * i)
             out.append(x.sum())
         return out

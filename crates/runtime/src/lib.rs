@@ -24,6 +24,7 @@ pub mod context;
 pub mod convolution;
 pub mod dot;
 pub mod element;
+pub mod fourier;
 mod gemm;
 pub mod pool;
 pub mod sort;

@@ -9,6 +9,7 @@ use half::{bf16, f16};
 
 use crate::convolution::rxla_convolution;
 use crate::dot::rxla_dot;
+use crate::fourier::rxla_fft;
 use crate::pool::rxla_parallel_for;
 use crate::sort::{rxla_sort, rxla_topk};
 
@@ -53,6 +54,7 @@ const TABLE: &[Symbol] = table! {
     "memset" => libc::memset,
     "rxla_convolution" => rxla_convolution,
     "rxla_dot" => rxla_dot,
+    "rxla_fft" => rxla_fft,
     "rxla_parallel_for" => rxla_parallel_for,
     "rxla_sort" => rxla_sort,
     "rxla_topk" => rxla_topk,
