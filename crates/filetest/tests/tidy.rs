@@ -251,14 +251,31 @@ fn the_map_names_every_crate_and_only_what_is_there() {
             wrong.push(format!("ARCHITECTURE.md does not say what `{relative}` is"));
         }
     }
-    // What stands in backquotes and begins with a folder of the repository has to exist.
-    for quoted in map.split('`').skip(1).step_by(2) {
-        let is_path = ["crates/", "tests/", "docs/", "tools/", "python/", "examples/"]
-            .iter()
-            .any(|folder| quoted.starts_with(folder));
-        if is_path && !quoted.contains(['*', '<', ' ']) && !root().join(quoted).exists() {
-            wrong.push(format!("ARCHITECTURE.md names `{quoted}`, which is not there"));
+    wrong.extend(missing_paths("ARCHITECTURE.md", &map));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn recipes_name_only_what_is_there() {
+    let mut wrong = Vec::new();
+    for path in entries(&root().join("docs")) {
+        if path.extension().is_some_and(|extension| extension == "md") {
+            wrong.extend(missing_paths(&name(&path), &read(&path)));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What stands in backquotes and begins with a folder of the repository has to exist.
+fn missing_paths(file: &str, text: &str) -> Vec<String> {
+    let folders = ["crates/", "tests/", "docs/", "tools/", "python/", "examples/"];
+    // Code in fences is no list of paths.
+    let prose: String = text.split("```").step_by(2).collect();
+    let quoted = prose.split('`').skip(1).step_by(2);
+    quoted
+        .filter(|quoted| folders.iter().any(|folder| quoted.starts_with(folder)))
+        .filter(|quoted| !quoted.contains(['*', '<', ' ', '…']))
+        .filter(|quoted| !root().join(quoted.split(':').next().unwrap_or_default()).exists())
+        .map(|quoted| format!("{file} names `{quoted}`, which is not there"))
+        .collect()
 }
