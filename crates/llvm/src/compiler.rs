@@ -4,11 +4,11 @@ use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 use rxla_base::{Error, Result};
-use rxla_kernel::{Block, FunctionId, Linkage, Module, Statement};
+use rxla_kernel::{FunctionId, Linkage, Module, Op, Statement};
 
 use crate::cache::{Cache, DiskCache, Key};
 use crate::load::{Code, LoadUnit, load};
-use crate::machine::{Output, PASSES};
+use crate::machine::{Effort, Output, PASSES};
 use crate::target::Target;
 use crate::text::unit_text;
 use crate::workers::compile_all;
@@ -111,7 +111,7 @@ impl Compiler {
 
     fn print(&self, module: &Module, output: Output) -> Result<Vec<(String, String)>> {
         let cut = self.cut(module)?;
-        let texts = cut.units.iter().map(|unit| unit.text.clone()).collect();
+        let texts = cut.units.iter().map(|unit| (unit.text.clone(), unit.effort)).collect();
         let printed = compile_all(&self.target, texts, output, 1);
         let printed: Vec<Vec<u8>> = printed.into_iter().collect::<Result<_>>()?;
         let text = |&(id, unit): &(FunctionId, usize)| {
@@ -132,7 +132,10 @@ impl Compiler {
         let missing: Vec<usize> =
             (0..units.len()).filter(|&index| objects[index].is_none()).collect();
         if !missing.is_empty() {
-            let texts = missing.iter().map(|&index| units[index].text.clone()).collect();
+            let texts = missing
+                .iter()
+                .map(|&index| (units[index].text.clone(), units[index].effort))
+                .collect();
             let compiled = compile_all(&self.target, texts, Output::Object, options.threads);
             for (&index, compiled) in missing.iter().zip(compiled) {
                 let object: Arc<[u8]> = compiled?.into();
@@ -193,11 +196,14 @@ impl Compiler {
         };
         let text = unit_text(module, id, &self.target.text(), &name_of)?;
         let mut hasher = blake3::Hasher::new_keyed(&self.salt);
+        let effort = effort(module, id);
+        hasher.update(&[effort as u8]);
         hasher.update(text.as_bytes());
         let key = Key(*hasher.finalize().as_bytes());
         let unit = *cut.by_key.entry(key).or_insert(cut.units.len());
         if unit == cut.units.len() {
-            cut.units.push(Unit { symbol: format!("k_{}", key.hex()), text: text.into(), key });
+            let symbol = format!("k_{}", key.hex());
+            cut.units.push(Unit { symbol, text: text.into(), effort, key });
         }
         cut.done[id.0 as usize] = Some(unit);
         Ok(unit)
@@ -208,6 +214,7 @@ struct Unit {
     /// By which other units call it: made of its content, as everything in a text is.
     symbol: String,
     text: Arc<str>,
+    effort: Effort,
     key: Key,
 }
 
@@ -225,34 +232,46 @@ fn kernel_callees(module: &Module, id: FunctionId, callees: &mut Vec<FunctionId>
     let mut next = 0;
     while let Some(&function) = inline.get(next) {
         next += 1;
-        visit_calls(&module[function].body, &mut |callee| match module[callee].linkage {
-            Linkage::Kernel if callee == id => {}
-            Linkage::Kernel => callees.push(callee),
-            Linkage::Inline if inline.contains(&callee) => {}
-            Linkage::Inline => inline.push(callee),
+        module[function].body.walk(&mut |statement| {
+            let (Statement::Call { callee, .. } | Statement::ParallelCall { callee, .. }) =
+                statement
+            else {
+                return;
+            };
+            match module[*callee].linkage {
+                Linkage::Kernel if *callee == id => {}
+                Linkage::Kernel => callees.push(*callee),
+                Linkage::Inline if inline.contains(callee) => {}
+                Linkage::Inline => inline.push(*callee),
+            }
         });
     }
 }
 
-fn visit_calls(block: &Block, visit: &mut dyn FnMut(FunctionId)) {
-    for statement in &block.statements {
-        match statement {
-            Statement::Call { callee, .. } | Statement::ParallelCall { callee, .. } => {
-                visit(*callee);
-            }
-            Statement::For { body, .. } => visit_calls(body, visit),
-            Statement::If { then, otherwise, .. } => {
-                visit_calls(then, visit);
-                visit_calls(otherwise, visit);
-            }
-            Statement::While { before, body, .. } => {
-                visit_calls(before, visit);
-                visit_calls(body, visit);
-            }
-            Statement::Let { .. }
-            | Statement::Store { .. }
-            | Statement::CallRuntime { .. }
-            | Statement::ReturnIfNonzero { .. } => {}
+/// Glue is what mostly calls others, one after another.
+fn effort(module: &Module, id: FunctionId) -> Effort {
+    let function = &module[id];
+    let (mut calls, mut computed, mut loops) = (0, 0, 0);
+    let mut inlines = false;
+    function.body.walk(&mut |statement| match statement {
+        Statement::Call { callee, .. } | Statement::ParallelCall { callee, .. } => {
+            calls += 1;
+            inlines |= module[*callee].linkage == Linkage::Inline;
         }
-    }
+        Statement::CallRuntime { .. } => calls += 1,
+        Statement::For { .. } | Statement::While { .. } => loops += 1,
+        Statement::Let { op, .. } => {
+            let prepares = matches!(
+                op,
+                Op::Constant { .. } | Op::Offset { .. } | Op::Alloca { .. } | Op::Load { .. }
+            );
+            computed += usize::from(!prepares);
+        }
+        Statement::Store { .. } | Statement::If { .. } | Statement::ReturnIfNonzero { .. } => {
+            computed += 1;
+        }
+    });
+    let vectors = function.types.iter().any(|ty| ty.is_vector());
+    let glue = loops == 0 && !vectors && !inlines && computed <= 4 * calls;
+    if glue { Effort::Glue } else { Effort::Kernel }
 }

@@ -23,6 +23,7 @@ opaque!(
     TargetData
 );
 
+pub(crate) const CODE_GEN_LEVEL_NONE: c_int = 0;
 pub(crate) const CODE_GEN_LEVEL_DEFAULT: c_int = 2;
 pub(crate) const RELOC_PIC: c_int = 2;
 pub(crate) const CODE_MODEL_SMALL: c_int = 3;
@@ -36,6 +37,11 @@ pub(crate) type DiagnosticHandler = extern "C" fn(*mut Diagnostic, *mut c_void);
 pub(crate) type FatalErrorHandler = extern "C" fn(*const c_char);
 
 unsafe extern "C" {
+    pub(crate) fn LLVMParseCommandLineOptions(
+        count: c_int,
+        arguments: *const *const c_char,
+        overview: *const c_char,
+    );
     pub(crate) fn LLVMContextCreate() -> *mut Context;
     pub(crate) fn LLVMContextDispose(context: *mut Context);
     pub(crate) fn LLVMContextSetDiagnosticHandler(

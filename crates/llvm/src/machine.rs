@@ -14,15 +14,28 @@ use crate::target::{Target, c_string, take};
 /// explicit in the kernel IR, so that no vectoriser and no unroller runs.
 pub(crate) const PASSES: &CStr = c"always-inline,function<eager-inv>(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),gvn,instcombine<no-verify-fixpoint>,simplifycfg)";
 
+/// How much work code is worth.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Effort {
+    /// Calls and what prepares them, run once: LLVM's fast way without any passes.
+    Glue,
+    Kernel,
+}
+
 pub(crate) struct Machine {
     handle: *mut ffi::TargetMachine,
+    effort: Effort,
 }
 
 // SAFETY: a target machine may move between threads; it is only used by one at a time.
 unsafe impl Send for Machine {}
 
 impl Machine {
-    pub(crate) fn new(target: &Target) -> Result<Machine> {
+    pub(crate) fn new(target: &Target, effort: Effort) -> Result<Machine> {
+        let level = match effort {
+            Effort::Glue => ffi::CODE_GEN_LEVEL_NONE,
+            Effort::Kernel => ffi::CODE_GEN_LEVEL_DEFAULT,
+        };
         let handle = target.handle()?;
         let triple = c_string(&target.triple)?;
         let cpu = c_string(&target.cpu)?;
@@ -34,7 +47,7 @@ impl Machine {
                 triple.as_ptr(),
                 cpu.as_ptr(),
                 features.as_ptr(),
-                ffi::CODE_GEN_LEVEL_DEFAULT,
+                level,
                 ffi::RELOC_PIC,
                 ffi::CODE_MODEL_SMALL,
             )
@@ -42,7 +55,7 @@ impl Machine {
         if handle.is_null() {
             return Err(Error::internal("LLVM has no target machine for this host"));
         }
-        Ok(Machine { handle })
+        Ok(Machine { handle, effort })
     }
 
     pub(crate) fn data_layout(&self) -> String {
@@ -60,7 +73,10 @@ impl Machine {
         let context = Context::new();
         let module = context.parse(text)?;
         module.verify()?;
-        module.optimize(self)?;
+        match self.effort {
+            Effort::Glue => {}
+            Effort::Kernel => module.optimize(self)?,
+        }
         let file_type = match output {
             Output::Object => ffi::OBJECT_FILE,
             Output::Assembly => ffi::ASSEMBLY_FILE,

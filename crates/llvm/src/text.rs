@@ -26,7 +26,7 @@ use std::fmt::Write;
 
 use rxla_base::{Error, Result};
 use rxla_kernel::{
-    Function, FunctionId, Linkage, Module, Op, Scalar, Statement, Type, UnaryOp, Value,
+    BinaryOp, Function, FunctionId, Linkage, Module, Op, Scalar, Statement, Type, UnaryOp, Value,
 };
 
 use operand::{Abi, Ll, Operand};
@@ -103,6 +103,9 @@ impl Unit<'_> {
             unit: self,
             function,
             operands: vec![None; function.types.len()],
+            depths: vec![0; function.types.len()],
+            sums: vec![None; function.types.len()],
+            depth: 0,
             chunks: Vec::new(),
             out: String::new(),
             allocas: String::new(),
@@ -168,6 +171,11 @@ struct Emitter<'u, 'a> {
     function: &'a Function,
     /// What each value of the function is in LLVM.
     operands: Vec<Option<Operand>>,
+    /// In how many loops each value lies, so that addresses are added up from outside to inside.
+    depths: Vec<u16>,
+    /// The operands of values that are sums.
+    sums: Vec<Option<(Value, Value)>>,
+    depth: u16,
     /// Finished text, with chunks left open for the phis of loops, whose operands come later.
     chunks: Vec<String>,
     out: String,
@@ -237,6 +245,9 @@ impl<'a> Emitter<'_, 'a> {
         match statement {
             Statement::Let { result, op } => {
                 let ty = self.function.ty(*result);
+                if let Op::Binary(BinaryOp::Add, a, b) = op {
+                    self.sums[result.0 as usize] = Some((*a, *b));
+                }
                 let operand = self.op(ty, op)?;
                 self.set(*result, operand);
                 Ok(())
@@ -352,6 +363,7 @@ impl<'a> Emitter<'_, 'a> {
 
     fn set(&mut self, value: Value, operand: Operand) {
         self.operands[value.0 as usize] = Some(operand);
+        self.depths[value.0 as usize] = self.depth;
     }
 
     /// A register from what was passed in a call.

@@ -16,7 +16,7 @@ use std::thread;
 use rxla_base::{Error, Result};
 
 use crate::ffi;
-use crate::machine::{Machine, Output};
+use crate::machine::{Effort, Machine, Output};
 use crate::target::Target;
 
 /// LLVM's recursion is deeper than what threads have by default.
@@ -25,7 +25,7 @@ const STACK_BYTES: usize = 16 << 20;
 /// Compiles all texts, on up to `threads` threads; results are in the order of the texts.
 pub(crate) fn compile_all(
     target: &Arc<Target>,
-    texts: Vec<Arc<str>>,
+    texts: Vec<(Arc<str>, Effort)>,
     output: Output,
     threads: usize,
 ) -> Vec<Result<Vec<u8>>> {
@@ -35,13 +35,9 @@ pub(crate) fn compile_all(
     let count = texts.len();
     let (sender, receiver) = channel();
     let mut pool = lock();
-    for (index, text) in texts.into_iter().enumerate() {
-        let job = Job {
-            target: target.clone(),
-            text,
-            output,
-            reply: Reply { index, sender: sender.clone() },
-        };
+    for (index, (text, effort)) in texts.into_iter().enumerate() {
+        let reply = Reply { index, sender: sender.clone() };
+        let job = Job { target: target.clone(), text, effort, output, reply };
         pool.jobs.push_back(job);
     }
     drop(sender);
@@ -75,6 +71,7 @@ pub(crate) fn compile_all(
 struct Job {
     target: Arc<Target>,
     text: Arc<str>,
+    effort: Effort,
     output: Output,
     reply: Reply,
 }
@@ -109,10 +106,10 @@ fn lock() -> MutexGuard<'static, Pool> {
 }
 
 fn work() {
-    let mut machines: Vec<(Arc<Target>, Machine)> = Vec::new();
+    let mut machines: Vec<(Arc<Target>, Effort, Machine)> = Vec::new();
     loop {
         let mut pool = lock();
-        let Job { target, text, output, reply } = loop {
+        let Job { target, text, effort, output, reply } = loop {
             match pool.jobs.pop_front() {
                 Some(job) => break job,
                 None => pool = WAKE.wait(pool).unwrap_or_else(PoisonError::into_inner),
@@ -121,15 +118,17 @@ fn work() {
         drop(pool);
         CURRENT.set(Some(reply));
         let compile = || {
-            let known = machines.iter().position(|(known, _)| Arc::ptr_eq(known, &target));
+            let known = machines
+                .iter()
+                .position(|(known, level, _)| Arc::ptr_eq(known, &target) && *level == effort);
             let index = match known {
                 Some(index) => index,
                 None => {
-                    machines.push((target.clone(), Machine::new(&target)?));
+                    machines.push((target.clone(), effort, Machine::new(&target, effort)?));
                     machines.len() - 1
                 }
             };
-            machines[index].1.compile(&text, output)
+            machines[index].2.compile(&text, output)
         };
         let result = catch_unwind(AssertUnwindSafe(compile))
             .unwrap_or_else(|_| Err(Error::internal("compiling a kernel panicked")));

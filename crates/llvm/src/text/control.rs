@@ -16,8 +16,8 @@ struct Phis {
 }
 
 impl<'a> Emitter<'_, 'a> {
-    /// Counts iterations from zero rather than adding up the variable, which could overflow beyond
-    /// the high bound.
+    /// Counts down iterations beside the variable, which could overflow beyond the high bound;
+    /// where it cannot, the variable counts alone.
     pub(super) fn for_loop(
         &mut self,
         variable: Value,
@@ -29,30 +29,47 @@ impl<'a> Emitter<'_, 'a> {
             return Err(Error::internal(format!("a kernel's loop has step {step}")));
         }
         let (low, high) = (self.get(low)?, self.get(high)?);
+        let overflows = match high {
+            Operand::Constant(_, bits) => (bits as i64).checked_add(step).is_none(),
+            Operand::Temp(_) => step != 1,
+        };
         let (header, exit) = (self.label(), self.label());
-        let span = emit!(self, "sub i64 {high}, {low}");
-        let last = emit!(self, "sub i64 {span}, 1");
-        let last = if step == 1 { last } else { emit!(self, "udiv i64 {last}, {step}") };
+        let count = overflows.then(|| {
+            let span = emit!(self, "sub i64 {high}, {low}");
+            let last = emit!(self, "sub i64 {span}, 1");
+            let last = emit!(self, "udiv i64 {last}, {step}");
+            emit!(self, "add i64 {last}, 1")
+        });
         let enters = emit!(self, "icmp slt i64 {low}, {high}");
         let before = self.block;
         emit_void!(self, "br i1 {enters}, label %b{header}, label %b{exit}");
 
         self.start(header);
+        self.depth += 1;
         let mut phis = self.open_phis(before, carried);
-        let count = self.temp();
-        phis.params.push(count);
-        let offset = if step == 1 { count } else { emit!(self, "mul i64 {count}, {step}") };
-        let value = emit!(self, "add i64 {low}, {offset}");
-        self.set(variable, value);
+        let at = self.temp();
+        phis.params.push(at);
+        self.set(variable, at);
+        let count = count.map(|count| (count, self.temp()));
+        phis.params.extend(count.map(|(_, left)| left));
         self.statements(&body.statements)?;
-        let next_count = emit!(self, "add nuw i64 {count}, 1");
-        let done = emit!(self, "icmp eq i64 {count}, {last}");
+        self.depth -= 1;
+        let flags = if overflows { "" } else { " nsw" };
+        let next = emit!(self, "add{flags} i64 {at}, {step}");
+        let mut counters = vec![(Type::I64, low, next)];
+        let again = match count {
+            Some((count, left)) => {
+                let next_left = emit!(self, "sub i64 {left}, 1");
+                counters.push((Type::I64, count, next_left));
+                emit!(self, "icmp ne i64 {next_left}, 0")
+            }
+            None => emit!(self, "icmp slt i64 {next}, {high}"),
+        };
         let latch = self.block;
-        emit_void!(self, "br i1 {done}, label %b{exit}, label %b{header}");
+        emit_void!(self, "br i1 {again}, label %b{header}, label %b{exit}");
 
-        let zero = Operand::Constant(Type::I64, 0);
         let mut values = self.carried_values(carried, &body.yields)?;
-        values.push((Type::I64, zero, next_count));
+        values.extend(counters);
         self.close_phis(phis, latch, &values);
         self.start(exit);
         for (carried, (ty, init, next)) in carried.iter().zip(values) {
@@ -74,6 +91,7 @@ impl<'a> Emitter<'_, 'a> {
         emit_void!(self, "br label %b{header}");
 
         self.start(header);
+        self.depth += 1;
         let phis = self.open_phis(entry, carried);
         let params = phis.params.clone();
         self.statements(&before.statements)?;
@@ -85,6 +103,7 @@ impl<'a> Emitter<'_, 'a> {
 
         self.start(inside);
         self.statements(&body.statements)?;
+        self.depth -= 1;
         let latch = self.block;
         emit_void!(self, "br label %b{header}");
 

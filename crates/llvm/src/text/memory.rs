@@ -119,14 +119,39 @@ impl Emitter<'_, '_> {
         self.start(after);
     }
 
-    /// The address, or the addresses, of elements of `ty`'s scalar.
+    /// The address, or the addresses, of elements of `ty`'s scalar. What an index adds up is added
+    /// to the base one by one, outer loops' parts first, so that these can leave the inner loops.
     fn address(&mut self, ty: Type, base: Value, index: Value) -> Result<Address> {
         let index_type = self.function.ty(index);
-        let (base, index) = (self.get(base)?, self.get(index)?);
+        let base = self.get(base)?;
         let element = Abi(ty.scalar.into());
-        let operand =
-            emit!(self, "getelementptr {element}, ptr {base}, {} {index}", Ll(index_type));
-        Ok(Address { operand, gathered: index_type.is_vector() })
+        if index_type.is_vector() {
+            let index = self.get(index)?;
+            let indices = Ll(index_type);
+            let operand = emit!(self, "getelementptr {element}, ptr {base}, {indices} {index}");
+            return Ok(Address { operand, gathered: true });
+        }
+        let mut terms = Vec::new();
+        self.terms(index, &mut terms);
+        terms.sort_by_key(|&term| self.depths[term.0 as usize]);
+        let mut operand = base;
+        for term in terms {
+            let term = self.get(term)?;
+            operand = emit!(self, "getelementptr {element}, ptr {operand}, i64 {term}");
+        }
+        Ok(Address { operand, gathered: false })
+    }
+
+    /// The values that `index` is the sum of, as far as they come from different loops.
+    fn terms(&self, index: Value, terms: &mut Vec<Value>) {
+        let depth = |value: Value| self.depths[value.0 as usize];
+        match self.sums[index.0 as usize] {
+            Some((a, b)) if depth(a) != depth(b) => {
+                self.terms(a, terms);
+                self.terms(b, terms);
+            }
+            Some(_) | None => terms.push(index),
+        }
     }
 }
 
