@@ -94,3 +94,31 @@ def test_values_that_are_not_reduced_yet():
             jax.shard_map(lambda x: jax.lax.psum(x, "x"), in_specs=P(None, None, unreduced={"x"}), out_specs=P())
         )(product)
         np.testing.assert_array_equal(summed, X @ X.T)
+
+
+def test_shardings_flow_through_calls_and_loops(mesh):
+    sharding = NamedSharding(mesh, P("x", "y"))
+    x = jax.device_put(X, sharding)
+    exported = jax.export.export(jax.jit(lambda x: x * 2))(x)
+    for f, g in [
+        (exported.call, X * 2),
+        (lambda x: jax.lax.fori_loop(0, 3, lambda _, x: x + 1, x), X + 3),
+        (lambda x: jax.lax.cond(x[0, 0] == 0, jnp.negative, jnp.exp, x), -X),
+    ]:
+        result = jax.jit(f)(x)
+        np.testing.assert_array_equal(result, g)
+        assert result.sharding.is_equivalent_to(sharding, 2)
+
+
+def test_values_that_are_to_be_spread_alike(mesh):
+    from jax.experimental.shard_alike import shard_alike
+
+    def f(x):
+        y = jnp.ones(x.shape)
+        _, y = shard_alike(x, y)
+        return y * 3
+
+    sharding = NamedSharding(mesh, P("x", "y"))
+    result = jax.jit(f)(jax.device_put(X, sharding))
+    np.testing.assert_array_equal(result, np.full(X.shape, 3))
+    assert result.sharding.is_equivalent_to(sharding, 2)

@@ -2,7 +2,7 @@
 //! `Sharding` calls and manual computations are bracketed by `SPMDFullToShardShape` and
 //! `SPMDShardToFullShape`, as in XLA.
 
-use rxla_hlo::{InstructionId, Shape, Sharding};
+use rxla_hlo::{InstructionId, Shape, ShardGroup, Sharding, ShardingKind, SingleSharding};
 
 use super::attributes::View;
 use super::importer::{Importer, Result};
@@ -58,8 +58,16 @@ pub(super) fn identity<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Result {
     cx.finish_all(view, &operands)
 }
 
-/// `sdy.sharding_group`, which has no result.
-pub(super) fn nothing<'a>(_: &mut Importer<'a>, view: View<'a>) -> Result {
+/// `sdy.sharding_group`: its members are to be spread alike. It has no result, so from here on the
+/// value is one that says so.
+pub(super) fn group<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Result {
+    let [operand] = cx.exactly(view)?;
+    if cx.is_partitioned() && cx.scalar_depth == 0 && cx.shape(operand).as_array().is_some() {
+        let group = Some(ShardGroup::Like(view.integer("group_id")?));
+        let single = SingleSharding { kind: ShardingKind::Unknown, group, metadata: Vec::new() };
+        let member = sharding::constrain(cx, operand, Sharding::Single(Box::new(single)));
+        cx.bind(view.operand_id(0)?, member);
+    }
     view.expect_results(0)
 }
 

@@ -80,7 +80,7 @@ const TABLE: &[(&str, Lower)] = &[
     ("sdy.propagation_barrier", sdy::identity),
     ("sdy.reshard", sdy::constraint),
     ("sdy.sharding_constraint", sdy::constraint),
-    ("sdy.sharding_group", sdy::nothing),
+    ("sdy.sharding_group", sdy::group),
     ("stablehlo.abs", elementwise::unary),
     ("stablehlo.add", elementwise::binary),
     ("stablehlo.after_all", communication::after_all),
