@@ -100,9 +100,7 @@ impl Walk<'_> {
             };
             leaves.resize(count, None);
             for leaf in &mut leaves {
-                // What is done with a value is done after its summands were added.
-                let tiles = leaf.take().map(Tiles::reduced);
-                *leaf = tiles.filter(|tiles| !tiles.is_whole());
+                *leaf = leaf.take().filter(|tiles| !tiles.is_whole());
             }
             if let (Shape::Array(_), [tiles]) = (&module[instruction].shape, &leaves[..]) {
                 self.flow.note(instruction, tiles.as_ref());
@@ -196,13 +194,16 @@ impl Walk<'_> {
             return sharding.map(|s| Tiles::of(s, array.rank(), partitions)).transpose();
         }
         let operands = instruction.operands();
+        // What is done with a value is done after its summands were added.
+        let known: Vec<_> = known.iter().map(|t| t.clone().map(Tiles::reduced)).collect();
+        let operand = |index: usize| known.get(index)?.as_ref();
         let same_dims = |operand: InstructionId| {
             module[operand].shape.as_array().is_some_and(|other| other.dims == array.dims)
         };
         let number = |dimension: i64| usize::try_from(dimension).unwrap_or(usize::MAX);
         Ok(match &instruction.op {
             op if op.is_elementwise() => {
-                let mut sharded = operands.iter().zip(known).filter(|&(&o, _)| same_dims(o));
+                let mut sharded = operands.iter().zip(&known).filter(|&(&o, _)| same_dims(o));
                 sharded.find_map(|(_, tiles)| tiles.clone())
             }
             Op::Copy(_) | Op::Reverse(_) => operand(0).cloned(),
