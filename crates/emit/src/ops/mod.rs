@@ -4,7 +4,6 @@
 //! brought back to their range.
 
 mod complex;
-mod complex_inverse;
 mod convert;
 mod integer;
 mod real;
@@ -46,7 +45,7 @@ pub(crate) fn unary(
             let result = real::unary(b, kind, value).ok_or_else(undefined)?;
             Ok(convert(b, wide, element_type, Element::One(result))?)
         }
-        TypeClass::Complex => complex::unary(b, kind, element_type, x)?.ok_or_else(undefined),
+        TypeClass::Complex => complex::unary(b, kind, x)?.ok_or_else(undefined),
     }
 }
 
@@ -82,7 +81,7 @@ pub(crate) fn binary(
             let result = real::binary(b, kind, x, y).ok_or_else(undefined)?;
             convert(b, wide, element_type, Element::One(result))
         }
-        TypeClass::Complex => complex::binary(b, kind, element_type, x, y)?.ok_or_else(undefined),
+        TypeClass::Complex => complex::binary(b, kind, x, y)?.ok_or_else(undefined),
     }
 }
 

@@ -1,81 +1,10 @@
-//! Complex numbers: arithmetic in the type itself, everything else in `f64`, rounded once.
+//! Product, quotient and order of complex numbers, in their own type.
 
-use rxla_base::{Error, Result};
-use rxla_hlo::ElementType;
-use rxla_hlo::op::{BinaryKind, UnaryKind};
 use rxla_kernel::{BinaryOp, Builder, ComparePredicate, UnaryOp, Value};
 
-use super::like;
-use crate::Element;
+use super::super::{like, real};
 
-/// `Ok(None)` for functions that complex numbers do not have.
-pub(super) fn unary(
-    b: &mut Builder,
-    kind: UnaryKind,
-    element_type: ElementType,
-    x: Element,
-) -> Result<Option<Element>> {
-    let (re, im) = x.parts()?;
-    Ok(Some(match kind {
-        UnaryKind::Real => Element::One(re),
-        UnaryKind::Imag => Element::One(im),
-        UnaryKind::Negate => Element::Complex(b.unary(UnaryOp::Neg, re), b.unary(UnaryOp::Neg, im)),
-        UnaryKind::Ceil
-        | UnaryKind::Cbrt
-        | UnaryKind::CountLeadingZeros
-        | UnaryKind::Erf
-        | UnaryKind::Floor
-        | UnaryKind::IsFinite
-        | UnaryKind::Not
-        | UnaryKind::PopulationCount
-        | UnaryKind::RoundNearestAfz
-        | UnaryKind::RoundNearestEven => return Ok(None),
-        _ => {
-            let name = kind.name();
-            return Err(Error::unimplemented(format!("`{name}` of `{element_type}`")));
-        }
-    }))
-}
-
-pub(super) fn binary(
-    b: &mut Builder,
-    kind: BinaryKind,
-    element_type: ElementType,
-    x: Element,
-    y: Element,
-) -> Result<Option<Element>> {
-    let (x, y) = (x.parts()?, y.parts()?);
-    let (re, im) = match kind {
-        BinaryKind::Add => (b.add(x.0, y.0), b.add(x.1, y.1)),
-        BinaryKind::Subtract => (b.sub(x.0, y.0), b.sub(x.1, y.1)),
-        BinaryKind::Multiply => multiply(b, x, y),
-        BinaryKind::Divide => divide(b, x, y),
-        BinaryKind::Maximum => {
-            let before = goes_before(b, x, y);
-            (b.select(before, y.0, x.0), b.select(before, y.1, x.1))
-        }
-        BinaryKind::Minimum => {
-            let before = goes_before(b, y, x);
-            (b.select(before, y.0, x.0), b.select(before, y.1, x.1))
-        }
-        BinaryKind::Atan2 | BinaryKind::Power => {
-            let name = kind.name();
-            return Err(Error::unimplemented(format!("`{name}` of `{element_type}`")));
-        }
-        BinaryKind::And
-        | BinaryKind::Complex
-        | BinaryKind::Mulhi
-        | BinaryKind::Or
-        | BinaryKind::Remainder
-        | BinaryKind::ShiftLeft
-        | BinaryKind::ShiftRightArithmetic
-        | BinaryKind::ShiftRightLogical
-        | BinaryKind::Xor => return Ok(None),
-    };
-    Ok(Some(Element::Complex(re, im)))
-}
-
-type Pair = (Value, Value);
+pub(super) type Pair = (Value, Value);
 
 /// The textbook formula: infinities may give NaN.
 pub(super) fn multiply(b: &mut Builder, x: Pair, y: Pair) -> Pair {
@@ -85,7 +14,7 @@ pub(super) fn multiply(b: &mut Builder, x: Pair, y: Pair) -> Pair {
 }
 
 /// Lexicographic order of the parts.
-fn goes_before(b: &mut Builder, x: Pair, y: Pair) -> Value {
+pub(super) fn goes_before(b: &mut Builder, x: Pair, y: Pair) -> Value {
     let less = b.compare(ComparePredicate::FLt, x.0, y.0);
     let equal = b.compare(ComparePredicate::FEq, x.0, y.0);
     let then = b.compare(ComparePredicate::FLt, x.1, y.1);
@@ -127,7 +56,7 @@ fn limit(b: &mut Builder, x: Pair, y: Pair, otherwise: Pair) -> Pair {
         b.compare(ComparePredicate::FEq, size, infinity)
     };
     let finite = |b: &mut Builder, z: Pair| {
-        let parts = [z.0, z.1].map(|p| super::real::is_finite(b, p));
+        let parts = [z.0, z.1].map(|p| real::is_finite(b, p));
         b.binary(BinaryOp::And, parts[0], parts[1])
     };
     let infinite = |b: &mut Builder, z: Pair| {

@@ -1,1 +1,0 @@
-//! Inverse trigonometric and hyperbolic functions of complex numbers.
