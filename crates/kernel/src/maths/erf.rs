@@ -4,12 +4,13 @@
 //! in `(x - 4) / (x + 4)` (M. Shepherd and J. Laframboise, *Chebyshev approximation of
 //! (1 + 2x) exp(x^2) erfc x in 0 <= x < inf*, Mathematics of Computation 36, 1981).
 
-use super::exp::exp_parts_with_rest;
+use super::coefficients::SINGLE_ERFC_LOG2;
+use super::exp::{exp_of_negative_times, power_of_two};
 use super::lanes::{Float, FloatExt};
-use super::precision::Precision;
+use super::precision::{Precision, Single};
 
 /// `erfc(|x|)`.
-fn erfc_of_magnitude<F: Float>(x: F) -> F {
+pub(super) fn erfc_of_magnitude<F: Float>(x: F) -> F {
     let one = x.constant(1.0);
     // Where it has become zero.
     let magnitude = x.abs().clamp_above(x.constant(F::Precision::ERFC_ZERO));
@@ -18,8 +19,7 @@ fn erfc_of_magnitude<F: Float>(x: F) -> F {
     let g = t.polynomial(F::Precision::ERFC) / magnitude.fma(x.constant(2.0), one);
     let square = magnitude * magnitude;
     let square_rest = magnitude.fma(magnitude, -square);
-    let (p, s) = exp_parts_with_rest(-square, -square_rest);
-    p * g * s * s
+    exp_of_negative_times(square, square_rest, g)
 }
 
 /// A polynomial for magnitudes up to 1.
@@ -38,6 +38,16 @@ pub(super) fn erfc<F: Float>(x: F) -> F {
 /// Above 1, the complement.
 pub(super) fn erf<F: Float>(x: F) -> F {
     let one = x.constant(1.0);
-    let large = (one - erfc_of_magnitude(x)).copy_sign(x);
+    let large = (one - F::Precision::erfc_beyond_one(x.abs())).copy_sign(x);
     F::select(x.abs().below(one), erf_of_small(x), large)
+}
+
+/// Where `erfc` is only to be taken from one: `exp2(-p(x))`.
+pub(super) fn erfc_beyond_one_in_single<F: Float<Precision = Single>>(magnitude: F) -> F {
+    let x = magnitude.clamp_above(magnitude.constant(3.94));
+    let t = -x.polynomial(SINGLE_ERFC_LOG2);
+    let (n, count) = t.nearest(1.0);
+    let r = t - n;
+    let one = x.constant(1.0);
+    r.polynomial(Single::EXP2).fma(r, one) * power_of_two(x, count)
 }

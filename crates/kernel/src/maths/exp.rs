@@ -1,35 +1,30 @@
 //! The exponential functions and those that are made of one exponential.
 //!
 //! `exp(x)` is split as `2^n exp(r)` (Cody and Waite, *Software Manual for the Elementary
-//! Functions*, 1980). Here n is even and its half's power is multiplied twice, so that no power
-//! leaves the format and results that are subnormal or infinite are rounded once, at the price of
-//! a wider interval for r.
+//! Functions*, 1980). No power may leave the format on the way, and results that are subnormal or
+//! infinite must be rounded once. Where x may have either sign, n is even and its half's power is
+//! multiplied twice, at the price of a wider interval for r. Where the sign is known, the power is
+//! moved towards one by a constant, which is multiplied last.
 
 use super::lanes::{BitsExt, Float, FloatExt};
 use super::precision::Precision;
 
-/// `p` and `s` with `exp(x) = p * s * s`, where `p` is between 1/2 and 2. What is out of range is
-/// brought to its edges, from which it still underflows or overflows.
-pub(super) fn exp_parts<F: Float>(x: F) -> (F, F) {
-    let (r, s) = reduce(x);
-    let one = x.constant(1.0);
-    (r.polynomial(F::Precision::EXP).fma(r, one).fma(r, one), s)
+pub(super) fn exp<F: Float>(x: F) -> F {
+    let (r, s) = reduce_wide(x);
+    series(r, F::Precision::EXP) * s * s
 }
 
-/// The same of `x + rest`, where `rest` is tiny.
+/// `exp(x + rest) = p * s * s`, where `rest` is tiny.
 pub(super) fn exp_parts_with_rest<F: Float>(x: F, rest: F) -> (F, F) {
-    let (r, s) = reduce(x);
-    let one = x.constant(1.0);
-    let above_linear = r.polynomial(F::Precision::EXP) * (r * r);
-    let first = one + (r + above_linear);
-    (one + (r + first.fma(rest, above_linear)), s)
+    let (r, s) = reduce_wide(x);
+    (series_with_rest(r, rest, F::Precision::EXP), s)
 }
 
-/// r and the power s with `exp(x) = exp(r) * s * s`.
-fn reduce<F: Float>(x: F) -> (F, F) {
+/// r and the power s with `exp(x) = exp(r) * s * s`. What is out of range is brought to its edges,
+/// from which it still underflows or overflows.
+fn reduce_wide<F: Float>(x: F) -> (F, F) {
     let [low, high] = F::Precision::EXP_RANGE;
-    // Room for results that are halved.
-    let x = x.clamp_below(x.constant(low)).clamp_above(x.constant(high + 1.0));
+    let x = x.clamp_below(x.constant(low)).clamp_above(x.constant(high));
     let (half, count) = x.nearest(0.5 * F::Precision::LOG2_E[0]);
     let [ln2, ln2_rest] = F::Precision::LN2;
     let r = half.fma(x.constant(-2.0 * ln2), x);
@@ -37,15 +32,72 @@ fn reduce<F: Float>(x: F) -> (F, F) {
     (r, power_of_two(x, count))
 }
 
-/// 2 to the integer in the low bits of `count`.
-pub(super) fn power_of_two<F: Float>(like: F, count: F::Bits) -> F {
-    let mantissa = F::Precision::MANTISSA;
-    F::from_bits(count.left(mantissa) + like.integer(F::Precision::BIAS << mantissa))
+/// r and the power s with `exp(x) = exp(r) * s * 2^-shift`.
+fn reduce_narrow<F: Float>(x: F, shift: i64) -> (F, F) {
+    let (n, count) = x.nearest(F::Precision::LOG2_E[0]);
+    let [ln2, ln2_rest] = F::Precision::LN2;
+    let r = n.fma(x.constant(-ln2), x);
+    let r = n.fma(x.constant(-ln2_rest), r);
+    (r, shifted_power_of_two(x, count, shift))
 }
 
-pub(super) fn exp<F: Float>(x: F) -> F {
-    let (p, s) = exp_parts(x);
-    p * s * s
+/// `1 + r + r^2 p(r)`.
+fn series<F: Float>(r: F, coefficients: &[f64]) -> F {
+    let one = r.constant(1.0);
+    r.polynomial(coefficients).fma(r, one).fma(r, one)
+}
+
+/// The same times `1 + rest`, rounded nearly as well.
+fn series_with_rest<F: Float>(r: F, rest: F, coefficients: &[f64]) -> F {
+    let one = r.constant(1.0);
+    let above_linear = r.polynomial(coefficients) * (r * r);
+    let first = one + (r + above_linear);
+    one + (r + first.fma(rest, above_linear))
+}
+
+/// 2 to the integer in the low bits of `count`.
+pub(super) fn power_of_two<F: Float>(like: F, count: F::Bits) -> F {
+    shifted_power_of_two(like, count, 0)
+}
+
+fn shifted_power_of_two<F: Float>(like: F, count: F::Bits, shift: i64) -> F {
+    let mantissa = F::Precision::MANTISSA;
+    F::from_bits(count.left(mantissa) + like.integer((F::Precision::BIAS + shift) << mantissa))
+}
+
+/// Half of the exponents: from 2^-2n times 2^n to 2^n, powers fit the format.
+fn half_range<F: Float>() -> i64 {
+    F::Precision::BIAS / 2 + 1
+}
+
+/// `2^shift`, which may be beyond the integers.
+fn scale(shift: i64) -> f64 {
+    (shift as f64).exp2()
+}
+
+/// `exp(-magnitude)`.
+fn exp_of_negative<F: Float>(magnitude: F) -> F {
+    let shift = half_range::<F>();
+    let x = -magnitude.clamp_above(magnitude.constant(-F::Precision::EXP_RANGE[0]));
+    let (r, s) = reduce_narrow(x, shift);
+    series(r, F::Precision::EXPM1) * s * x.constant(scale(-shift))
+}
+
+/// `exp(-magnitude - rest) * factor` where `rest` is tiny and the magnitude in range; rounded
+/// once if it is subnormal.
+pub(super) fn exp_of_negative_times<F: Float>(magnitude: F, rest: F, factor: F) -> F {
+    let shift = half_range::<F>();
+    let (r, s) = reduce_narrow(-magnitude, shift);
+    let p = series_with_rest(r, -rest, F::Precision::EXPM1);
+    p * factor * s * magnitude.constant(scale(-shift))
+}
+
+/// `exp(magnitude) / 2`.
+fn half_exp<F: Float>(magnitude: F) -> F {
+    let shift = -half_range::<F>();
+    let x = magnitude.clamp_above(magnitude.constant(F::Precision::EXP_RANGE[1] + 1.0));
+    let (r, s) = reduce_narrow(x, shift);
+    series(r, F::Precision::EXPM1) * s * x.constant(scale(-shift - 1))
 }
 
 pub(super) fn exp2<F: Float>(x: F) -> F {
@@ -83,15 +135,9 @@ pub(super) fn tiny<F: Float>() -> f64 {
 /// `exp(x) / (1 + exp(x))` of negative numbers, `1 / (1 + exp(-x))` of others: the exponential
 /// never overflows and small results keep their digits.
 pub(super) fn logistic<F: Float>(x: F) -> F {
-    let e = exp(-x.abs());
+    let e = exp_of_negative(x.abs());
     let one = x.constant(1.0);
     F::select(x.below(x.constant(0.0)), e, one) / (one + e)
-}
-
-/// `exp(|x|) / 2`.
-fn half_exp<F: Float>(magnitude: F) -> F {
-    let (p, s) = exp_parts(magnitude);
-    p * s * (s * magnitude.constant(0.5))
 }
 
 pub(super) fn cosh<F: Float>(x: F) -> F {
@@ -109,12 +155,17 @@ pub(super) fn sinh<F: Float>(x: F) -> F {
     F::select(magnitude.below(x.constant(1.0)), small, large).copy_sign(x)
 }
 
-/// `expm1(2 |x|) / (expm1(2 |x|) + 2)`.
+/// `1 - 2 / (exp(2 |x|) + 1)`, which is accurate from where it is 1/2; below, a polynomial.
 pub(super) fn tanh<F: Float>(x: F) -> F {
     let magnitude = x.abs();
     // Beyond, the result rounds to one.
-    let magnitude =
-        magnitude.clamp_above(x.constant(f64::from(F::Precision::MANTISSA) * 0.375 + 1.0));
-    let e = expm1(magnitude + magnitude);
-    (e / (e + x.constant(2.0))).copy_sign(x)
+    let limit = f64::from(F::Precision::MANTISSA) * 0.375 + 1.0;
+    let bounded = magnitude.clamp_above(x.constant(limit));
+    let (r, s) = reduce_narrow(bounded + bounded, 0);
+    let e = series(r, F::Precision::EXPM1) * s;
+    let one = x.constant(1.0);
+    let large = one - x.constant(2.0) / (e + one);
+    let square = magnitude * magnitude;
+    let small = square.polynomial(F::Precision::TANH).fma(square * magnitude, magnitude);
+    F::select(magnitude.below(x.constant(0.55)), small, large).copy_sign(x)
 }

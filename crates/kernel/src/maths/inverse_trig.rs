@@ -3,18 +3,22 @@
 use super::lanes::{Float, FloatExt};
 use super::precision::Precision;
 
+/// Just above the cosine of 1.
+const COS_1: f64 = 0.54031;
+
 /// pi / 2 in two parts.
 fn half_pi<F: Float>(like: F) -> [F; 2] {
     let [high, low, _] = F::Precision::HALF_PI;
     [like.constant(high), like.constant(low)]
 }
 
-/// `asin(t)` of the magnitude up to 1/2, of `t = sqrt((1 - |x|) / 2)` above, where
-/// `asin(|x|) = pi / 2 - 2 asin(t)`; and which of them.
+/// `asin(t)` of the magnitude up to cos(1), of `t = sqrt((1 - |x|) / 2)` above, where
+/// `asin(|x|) = pi / 2 - 2 asin(t)`; and which of them. With this border the root's arc is below
+/// 1/2, where a unit in the last place is half of what it is above.
 fn folded<F: Float>(x: F) -> (F, F::Mask) {
     let magnitude = x.abs();
     let half = x.constant(0.5);
-    let is_large = half.below(magnitude);
+    let is_large = x.constant(COS_1).below(magnitude);
     let square = F::select(is_large, (x.constant(1.0) - magnitude) * half, magnitude * magnitude);
     let t = F::select(is_large, square.sqrt(), magnitude);
     (square.polynomial(F::Precision::ASIN).fma(square * t, t), is_large)

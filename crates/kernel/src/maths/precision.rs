@@ -3,7 +3,7 @@
 
 use super::coefficients as c;
 use super::lanes::{Float, FloatExt};
-use super::{pow, reduction};
+use super::{erf, pow, reduction};
 use crate::types::Scalar;
 
 /// A float format.
@@ -44,6 +44,8 @@ pub trait Precision: Copy {
     const ASIN: &'static [f64];
     const ATAN: &'static [f64];
     const SINH: &'static [f64];
+    const TAN: &'static [f64];
+    const TANH: &'static [f64];
     const ERF: &'static [f64];
     const ERFC: &'static [f64];
     /// From here on `erfc` is zero.
@@ -60,6 +62,8 @@ pub trait Precision: Copy {
     fn reduce_large<F: Float<Precision = Self>>(magnitude: F) -> (F, F::Bits);
     /// `magnitude^power` of a positive finite magnitude that is not one, or of a finite power.
     fn power<F: Float<Precision = Self>>(magnitude: F, power: F) -> F;
+    /// `erfc` from 1 on, to be subtracted from one.
+    fn erfc_beyond_one<F: Float<Precision = Self>>(magnitude: F) -> F;
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -92,6 +96,8 @@ impl Precision for Single {
     const ASIN: &'static [f64] = c::SINGLE_ASIN;
     const ATAN: &'static [f64] = c::SINGLE_ATAN;
     const SINH: &'static [f64] = c::SINGLE_SINH;
+    const TAN: &'static [f64] = c::SINGLE_TAN;
+    const TANH: &'static [f64] = c::SINGLE_TANH;
     const ERF: &'static [f64] = c::SINGLE_ERF;
     const ERFC: &'static [f64] = c::SINGLE_ERFC;
     const ERFC_ZERO: f64 = 10.1;
@@ -115,6 +121,10 @@ impl Precision for Single {
 
     fn power<F: Float<Precision = Self>>(magnitude: F, power: F) -> F {
         pow::single(magnitude, power)
+    }
+
+    fn erfc_beyond_one<F: Float<Precision = Self>>(magnitude: F) -> F {
+        erf::erfc_beyond_one_in_single(magnitude)
     }
 }
 
@@ -142,6 +152,8 @@ impl Precision for Double {
     const ASIN: &'static [f64] = c::DOUBLE_ASIN;
     const ATAN: &'static [f64] = c::DOUBLE_ATAN;
     const SINH: &'static [f64] = c::DOUBLE_SINH;
+    const TAN: &'static [f64] = c::DOUBLE_TAN;
+    const TANH: &'static [f64] = c::DOUBLE_TANH;
     const ERF: &'static [f64] = c::DOUBLE_ERF;
     const ERFC: &'static [f64] = c::DOUBLE_ERFC;
     const ERFC_ZERO: f64 = 27.3;
@@ -168,5 +180,9 @@ impl Precision for Double {
 
     fn power<F: Float<Precision = Self>>(magnitude: F, power: F) -> F {
         pow::double(magnitude, power)
+    }
+
+    fn erfc_beyond_one<F: Float<Precision = Self>>(magnitude: F) -> F {
+        erf::erfc_of_magnitude(magnitude)
     }
 }

@@ -53,11 +53,12 @@ pub(super) fn cos<F: Float>(x: F) -> F {
     y.flip_sign(low_bit_as_sign::<F>((quarter + x.integer(1)).right(1)))
 }
 
-/// The quotient of sine and cosine.
+/// The tangent of what is left, or its negative inverse.
 pub(super) fn tan<F: Float>(x: F) -> F {
     let (r, quarter) = reduce(x.abs());
-    let (sine, cosine) = sine_cosine(r);
-    let odd = is_odd(x, quarter);
-    let y = F::select(odd, cosine, sine) / F::select(odd, sine, cosine);
+    let square = r * r;
+    let tangent = square.polynomial(F::Precision::TAN).fma(square * r, r);
+    let inverse = x.constant(1.0) / tangent;
+    let y = F::select(is_odd(x, quarter), inverse, tangent);
     y.flip_sign(low_bit_as_sign::<F>(quarter) ^ x.sign_bit())
 }
