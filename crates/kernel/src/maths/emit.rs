@@ -2,6 +2,7 @@
 //! operation on them appends it.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
 
@@ -22,7 +23,11 @@ struct State {
 #[derive(Default)]
 struct Open {
     statements: Vec<Statement>,
-    constants: Vec<(Type, u64, Value)>,
+    /// What has been computed in the block: it is not computed again, so that the sine and the
+    /// cosine of a value share their reduction.
+    known: HashMap<(Type, Op), Value>,
+    /// The results of rare branches, by their condition and their common values.
+    branches: HashMap<(Value, [Value; 2]), [Value; 2]>,
 }
 
 impl Emitter {
@@ -46,13 +51,11 @@ impl Emitter {
     }
 
     pub(super) fn push(&self, statement: Statement) {
-        self.with_statements(|statements| statements.push(statement));
+        self.with_innermost(|open| open.statements.push(statement));
     }
 
-    /// What was appended to the innermost block, to look at or change.
-    pub(super) fn with_statements<R>(&self, f: impl FnOnce(&mut Vec<Statement>) -> R) -> R {
-        let mut state = self.0.borrow_mut();
-        f(&mut state.open.last_mut().expect("a block is open").statements)
+    fn with_innermost<R>(&self, f: impl FnOnce(&mut Open) -> R) -> R {
+        f(self.0.borrow_mut().open.last_mut().expect("a block is open"))
     }
 
     fn fresh(&self, ty: Type) -> Value {
@@ -62,24 +65,23 @@ impl Emitter {
     }
 
     pub(super) fn op(&self, ty: Type, op: Op) -> Value {
-        let result = self.fresh(ty);
-        self.push(Statement::Let { result, op });
-        result
+        let key = (ty, op);
+        let known = self.find(|open| open.known.get(&key).copied());
+        known.unwrap_or_else(|| {
+            let result = self.fresh(ty);
+            self.push(Statement::Let { result, op: key.1.clone() });
+            self.with_innermost(|open| open.known.insert(key, result));
+            result
+        })
     }
 
-    /// Constants are shared within the block where they are made.
+    /// Finds something in the open blocks, which all are before this place.
+    fn find<R>(&self, f: impl Fn(&Open) -> Option<R>) -> Option<R> {
+        self.0.borrow().open.iter().rev().find_map(f)
+    }
+
     fn constant(&self, ty: Type, bits: u64) -> Value {
-        let known = |open: &Open| {
-            let known = open.constants.iter().find(|known| (known.0, known.1) == (ty, bits));
-            known.map(|known| known.2)
-        };
-        let known = self.0.borrow().open.iter().rev().find_map(known);
-        known.unwrap_or_else(|| {
-            let value = self.op(ty, Op::Constant { bits });
-            let mut state = self.0.borrow_mut();
-            state.open.last_mut().expect("a block is open").constants.push((ty, bits, value));
-            value
-        })
+        self.op(ty, Op::Constant { bits })
     }
 }
 
@@ -275,24 +277,38 @@ impl<'a, P: Precision> Float for Lanes<'a, P, Floats> {
         rare: impl FnOnce() -> (Self, Self::Bits),
     ) -> (Self, Self::Bits) {
         let emitter = mask.emitter;
-        let any = match mask.ty().is_vector() {
-            true => emitter.op(Type::I1, Op::Reduce(BinaryOp::Or, mask.value)),
-            false => mask.value,
-        };
-        let mut yields = Vec::new();
-        let statements = emitter.block(|| {
-            let (float, bits) = rare();
-            let float = Self::select(mask, float, common.0);
-            let bits = Bits::select(mask, bits, common.1);
-            yields = vec![float.value, bits.value];
+        let key = (mask.value, [common.0.value, common.1.value]);
+        let known = emitter.find(|open| open.branches.get(&key).copied());
+        let [float, bits] = known.unwrap_or_else(|| {
+            let results = branch(mask, common, rare);
+            emitter.with_innermost(|open| open.branches.insert(key, results));
+            results
         });
-        let results: Vec<Value> =
-            yields.iter().map(|&value| emitter.fresh(emitter.ty(value))).collect();
-        let (float, bits) = (results[0], results[1]);
-        let otherwise =
-            Block { statements: Vec::new(), yields: vec![common.0.value, common.1.value] };
-        let then = Block { statements, yields };
-        emitter.push(Statement::If { condition: any, results, then, otherwise });
         (Lanes::new(emitter, float), Lanes::new(emitter, bits))
     }
+}
+
+fn branch<'a, P: Precision>(
+    mask: Lanes<'a, P, Truths>,
+    common: (Lanes<'a, P, Floats>, Lanes<'a, P, Integers>),
+    rare: impl FnOnce() -> (Lanes<'a, P, Floats>, Lanes<'a, P, Integers>),
+) -> [Value; 2] {
+    let emitter = mask.emitter;
+    let condition = match mask.ty().is_vector() {
+        true => emitter.op(Type::I1, Op::Reduce(BinaryOp::Or, mask.value)),
+        false => mask.value,
+    };
+    let mut yields = [common.0.value, common.1.value];
+    let otherwise = Block { statements: Vec::new(), yields: yields.to_vec() };
+    let statements = emitter.block(|| {
+        let (float, bits) = rare();
+        let float = Float::select(mask, float, common.0);
+        let bits = Bits::select(mask, bits, common.1);
+        yields = [float.value, bits.value];
+    });
+    let then = Block { statements, yields: yields.to_vec() };
+    let results = yields.map(|value| emitter.fresh(emitter.ty(value)));
+    let statement = Statement::If { condition, results: results.to_vec(), then, otherwise };
+    emitter.push(statement);
+    results
 }

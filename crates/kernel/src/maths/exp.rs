@@ -41,10 +41,9 @@ fn reduce_narrow<F: Float>(x: F, shift: i64) -> (F, F) {
     (r, shifted_power_of_two(x, count, shift))
 }
 
-/// `1 + r + r^2 p(r)`.
+/// `1 + r + r^2 p(r)`, one added last: what is below is smaller and so are its errors.
 fn series<F: Float>(r: F, coefficients: &[f64]) -> F {
-    let one = r.constant(1.0);
-    r.polynomial(coefficients).fma(r, one).fma(r, one)
+    r.constant(1.0) + r.polynomial(coefficients).fma(r * r, r)
 }
 
 /// The same times `1 + rest`, rounded nearly as well.

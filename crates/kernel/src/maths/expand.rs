@@ -1,5 +1,7 @@
 //! The pass: mathematical operations become their approximations.
 
+use std::collections::HashMap;
+
 use super::emit::{Emitter, Floats, Lanes};
 use super::precision::{Double, Precision, Single};
 use super::{binary, unary};
@@ -11,44 +13,43 @@ use crate::types::Scalar;
 /// have to turn back.
 pub fn expand(function: &mut Function) {
     let emitter = Emitter::new(std::mem::take(&mut function.types));
-    function.body = expand_block(&emitter, std::mem::take(&mut function.body));
+    let mut expansion = Expansion { emitter: &emitter, results: HashMap::new() };
+    function.body = expansion.block(std::mem::take(&mut function.body));
     function.types = emitter.into_types();
 }
 
-fn expand_block(emitter: &Emitter, block: Block) -> Block {
-    let fill =
-        || block.statements.into_iter().for_each(|statement| expand_statement(emitter, statement));
-    Block { statements: emitter.block(fill), yields: block.yields }
+struct Expansion<'a> {
+    emitter: &'a Emitter,
+    /// What the results of operations that were replaced are now.
+    results: HashMap<Value, Value>,
 }
 
-fn expand_statement(emitter: &Emitter, mut statement: Statement) {
-    if let Statement::Let { result, op } = &statement
-        && let Some(call) = Call::of(op)
-    {
-        let before = emitter.with_statements(|statements| statements.len());
-        let value = call.in_format(emitter);
-        emitter.with_statements(|statements| rename(&mut statements[before..], value, *result));
-        return;
+impl Expansion<'_> {
+    fn block(&mut self, block: Block) -> Block {
+        let emitter = self.emitter;
+        let fill = || block.statements.into_iter().for_each(|statement| self.statement(statement));
+        let statements = emitter.block(fill);
+        let yields = block.yields.into_iter().map(|value| self.current(value)).collect();
+        Block { statements, yields }
     }
-    for block in statement.blocks_mut() {
-        *block = expand_block(emitter, std::mem::take(block));
-    }
-    emitter.push(statement);
-}
 
-/// Gives a value that the statements define another name.
-fn rename(statements: &mut [Statement], from: Value, to: Value) {
-    let change = |value: &mut Value| {
-        if *value == from {
-            *value = to;
+    fn statement(&mut self, mut statement: Statement) {
+        statement.for_each_operand_mut(|value| *value = self.current(*value));
+        if let Statement::Let { result, op } = &statement
+            && let Some(call) = Call::of(op)
+        {
+            let value = call.in_format(self.emitter);
+            self.results.insert(*result, value);
+            return;
         }
-    };
-    for statement in statements {
-        statement.for_each_definition_mut(change);
-        statement.for_each_operand_mut(change);
         for block in statement.blocks_mut() {
-            block.for_each_use_mut(&mut { change });
+            *block = self.block(std::mem::take(block));
         }
+        self.emitter.push(statement);
+    }
+
+    fn current(&self, value: Value) -> Value {
+        self.results.get(&value).copied().unwrap_or(value)
     }
 }
 

@@ -66,8 +66,9 @@ pub(super) fn atan2<F: Float>(y: F, x: F) -> F {
     let steep = across.below(up);
     let [small, large] = [F::select(steep, across, up), F::select(steep, up, across)];
     // Equal ones may be infinite or zero.
-    let ratio = F::select(small.equals(large), one, small / large);
-    let p = atan_of_small(F::select(large.equals(zero), zero, ratio));
+    let of_equals = F::select(large.equals(zero), zero, one);
+    let ratio = F::select(small.equals(large), of_equals, small / large);
+    let p = atan_of_small(ratio);
     let backward = x.is_negative();
     let [high, low] = half_pi(x);
     let base = |part: F| F::select(steep, part, F::select(backward, part + part, zero));

@@ -9,7 +9,7 @@ use super::precision::Precision;
 
 /// The bits of sqrt(1/2): taken from those of a number they leave the exponent of m.
 fn sqrt_half<F: Float>(like: F) -> F::Bits {
-    like.constant(std::f64::consts::FRAC_1_SQRT_2).bits()
+    like.integer(F::Precision::bits_of(std::f64::consts::FRAC_1_SQRT_2) as i64)
 }
 
 /// e and m of a positive finite number.
@@ -25,7 +25,7 @@ pub(super) fn split_normal<F: Float>(x: F) -> (F, F) {
     let mantissa = F::Precision::MANTISSA;
     let exponent = (x.bits() - sqrt_half(x)).right_signed(mantissa);
     let m = F::from_bits(x.bits() - exponent.left(mantissa));
-    (F::from_integer(exponent), m)
+    (F::Precision::small_integer(x, exponent), m)
 }
 
 /// `y`, but the right thing where `x` is no positive finite number.
@@ -69,7 +69,7 @@ pub(super) fn log1p<F: Float>(x: F) -> F {
     let scale = F::from_bits(scale);
     let quarter = x.constant(0.25);
     let f = (x * quarter).fma(scale, scale.fma(quarter, x.constant(-1.0)));
-    let y = logarithm_or_special(sum, assemble(F::from_integer(exponent), f));
+    let y = logarithm_or_special(sum, assemble(F::Precision::small_integer(x, exponent), f));
     F::select(x.abs().below(x.constant(tiny::<F>())), x, y)
 }
 

@@ -22,6 +22,7 @@ pub use expand::expand;
 use lanes::Float;
 
 /// The function that an operation stands for, of `x`. `None` for operations that are none.
+#[inline(always)]
 pub fn unary<F: Float>(op: UnaryOp, x: F) -> Option<F> {
     let y = match op {
         UnaryOp::Exp => exp::exp(x),

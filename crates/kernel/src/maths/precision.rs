@@ -55,6 +55,8 @@ pub trait Precision: Copy {
 
     /// The bits of a number rounded to the format.
     fn bits_of(value: f64) -> u64;
+    /// A signed integer that is small enough to be exact.
+    fn small_integer<F: Float<Precision = Self>>(like: F, bits: F::Bits) -> F;
     /// `log(1 + f) - f` for 1 + f between sqrt(1/2) and sqrt(2).
     fn log_tail<F: Float<Precision = Self>>(f: F) -> F;
     /// What a large finite magnitude is away from the nearest multiple of pi / 2, and in the low
@@ -106,6 +108,10 @@ impl Precision for Single {
 
     fn bits_of(value: f64) -> u64 {
         u64::from((value as f32).to_bits())
+    }
+
+    fn small_integer<F: Float<Precision = Self>>(_: F, bits: F::Bits) -> F {
+        F::from_integer(bits)
     }
 
     /// One polynomial; a division would cost more than its longer series.
@@ -162,6 +168,12 @@ impl Precision for Double {
 
     fn bits_of(value: f64) -> u64 {
         value.to_bits()
+    }
+
+    /// Not all processors convert integers of 64 bits in lanes; this needs no conversion.
+    fn small_integer<F: Float<Precision = Self>>(like: F, bits: F::Bits) -> F {
+        let rounder = like.integer(Self::bits_of(Self::ROUNDER) as i64);
+        F::from_bits(rounder + bits) - like.constant(Self::ROUNDER)
     }
 
     /// With s = f / (2 + f), log(1 + f) = 2 atanh(s) = f - s (f - s^2 p(s^2)), in which f^2 / 2 is

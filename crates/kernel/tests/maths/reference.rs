@@ -2,7 +2,7 @@
 
 use rxla_kernel::UnaryOp;
 
-pub const UNARY: &[(&str, UnaryOp)] = &[
+pub(crate) const UNARY: &[(&str, UnaryOp)] = &[
     ("exp", UnaryOp::Exp),
     ("exp2", UnaryOp::Exp2),
     ("expm1", UnaryOp::Expm1),
@@ -30,7 +30,7 @@ pub const UNARY: &[(&str, UnaryOp)] = &[
 
 /// The function in double precision, by libraries that share nothing with ours; good to a few
 /// units of double precision, so exact for what has single precision.
-pub fn exact(op: UnaryOp, x: f64) -> f64 {
+pub(crate) fn exact(op: UnaryOp, x: f64) -> f64 {
     match op {
         UnaryOp::Exp => x.exp(),
         UnaryOp::Exp2 => x.exp2(),
@@ -68,20 +68,20 @@ pub fn exact(op: UnaryOp, x: f64) -> f64 {
 
 /// A float format by its numbers.
 #[derive(Clone, Copy)]
-pub struct Format {
-    pub mantissa: i32,
-    pub least_exponent: i32,
+pub(crate) struct Format {
+    pub(crate) mantissa: i32,
+    pub(crate) least_exponent: i32,
     /// Two to this is the first power that overflows.
-    pub overflow: i32,
+    pub(crate) overflow: i32,
 }
 
-pub const F32: Format = Format { mantissa: 23, least_exponent: -126, overflow: 128 };
-pub const F16: Format = Format { mantissa: 10, least_exponent: -14, overflow: 16 };
-pub const BF16: Format = Format { mantissa: 7, least_exponent: -126, overflow: 128 };
+pub(crate) const F32: Format = Format { mantissa: 23, least_exponent: -126, overflow: 128 };
+pub(crate) const F16: Format = Format { mantissa: 10, least_exponent: -14, overflow: 16 };
+pub(crate) const BF16: Format = Format { mantissa: 7, least_exponent: -126, overflow: 128 };
 
 /// How far `got`, a number of the format, is from `want` in units of the last place of `want`.
 /// Infinite where a special value or the sign of a zero is wrong.
-pub fn ulps(format: Format, got: f64, want: f64) -> f64 {
+pub(crate) fn ulps(format: Format, got: f64, want: f64) -> f64 {
     if got.is_nan() || want.is_nan() {
         return if got.is_nan() && want.is_nan() { 0.0 } else { f64::INFINITY };
     }
@@ -108,7 +108,7 @@ fn exponent(x: f64) -> i32 {
 }
 
 /// The same in double precision; the true result is `want + want_rest`.
-pub fn ulps_f64(got: f64, want: f64, want_rest: f64) -> f64 {
+pub(crate) fn ulps_f64(got: f64, want: f64, want_rest: f64) -> f64 {
     if got.is_nan() || want.is_nan() || got.is_sign_negative() != want.is_sign_negative() {
         return if got.is_nan() && want.is_nan() { 0.0 } else { f64::INFINITY };
     }
