@@ -136,8 +136,14 @@ impl Generator<'_> {
     /// An index from loop variables or data, from 0 and below `limit`, a power of two.
     fn index(&mut self, b: &mut Builder, limit: u64) -> Value {
         let variable = self.source.pick(&self.indices);
-        let index = match self.source.below(7) {
+        let index = match self.source.below(8) {
             0 | 1 if limit > MAX_TRIP as u64 => return variable,
+            7 if limit == ELEMENTS => {
+                let (factor, constant) = (2 + self.source.below(2), self.source.below(60));
+                let (factor, constant) = (b.index(factor as i64), b.index(constant as i64));
+                let scaled = b.mul(variable, factor);
+                return b.add(scaled, constant);
+            }
             2 => {
                 let last = b.index(MAX_TRIP);
                 b.sub(last, variable)
@@ -319,7 +325,7 @@ impl Generator<'_> {
         let mut results = b.for_loop(LoopKind::Vector, bounds, &init, |b, variable, params| {
             self.scoped(|generator| {
                 generator.indices.push(variable);
-                let index = generator.own_index(b, variable);
+                let (index, own) = generator.own_index(b, variable);
                 generator.lanes = Some(Place { scalar, base, index });
                 generator.block(b, depth);
                 let mut next = Vec::new();
@@ -331,7 +337,14 @@ impl Generator<'_> {
                     let candidate = generator.operand(b, scalar.into());
                     next.extend(search_step(b, variable, candidate, best, at));
                 }
-                if next.is_empty() || generator.source.chance(3) {
+                if own > 1 && generator.source.chance(2) {
+                    for part in 0..own {
+                        let value = generator.operand(b, scalar.into());
+                        let part = b.index(part);
+                        let at = b.add(index, part);
+                        b.store(base, at, value);
+                    }
+                } else if next.is_empty() || generator.source.chance(3) {
                     generator.store(b);
                 }
                 next
@@ -344,14 +357,15 @@ impl Generator<'_> {
         self.values.extend_from_slice(&results);
     }
 
-    /// An index that no other iteration has.
-    fn own_index(&mut self, b: &mut Builder, variable: Value) -> Value {
-        let factor = self.source.pick(&[1, 1, 1, 2, 3, -1]);
+    /// An index that no other iteration has, and how many there are from it on.
+    fn own_index(&mut self, b: &mut Builder, variable: Value) -> (Value, i64) {
+        let own = self.source.pick(&[1, 1, 1, 2, 3, -1]);
+        let factor = own;
         let constant = if factor < 0 { MAX_TRIP } else { self.source.below(60) as i64 };
         let factor = b.index(factor);
         let scaled = b.mul(variable, factor);
         let constant = b.index(constant);
-        b.add(scaled, constant)
+        (b.add(scaled, constant), own)
     }
 
     /// A type and an operation that reduces its values to the same in any order.

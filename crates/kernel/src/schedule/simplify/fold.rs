@@ -141,6 +141,10 @@ fn float(known: &impl Known, ty: Type, op: BinaryOp, a: Value, b: Value) -> Fold
         BinaryOp::Mul | BinaryOp::FDiv if is(b, 1.0) => Folded::Value(a),
         BinaryOp::Mul if is(a, 1.0) => Folded::Value(b),
         BinaryOp::FMin | BinaryOp::FMax if a == b => Folded::Value(a),
+        BinaryOp::FMin if is(b, f64::INFINITY) => Folded::Value(a),
+        BinaryOp::FMin if is(a, f64::INFINITY) => Folded::Value(b),
+        BinaryOp::FMax if is(b, f64::NEG_INFINITY) => Folded::Value(a),
+        BinaryOp::FMax if is(a, f64::NEG_INFINITY) => Folded::Value(b),
         _ => Folded::No,
     }
 }

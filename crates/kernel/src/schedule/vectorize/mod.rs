@@ -14,6 +14,7 @@
 
 mod class;
 mod reduction;
+mod stride;
 #[cfg(test)]
 mod tests;
 mod widen;
@@ -21,6 +22,7 @@ mod width;
 
 use self::class::{Class, Classes};
 use self::reduction::{Reduction, Selection, identity, recognise};
+use self::stride::{Group, Sums, groups};
 use self::widen::Widen;
 use super::Target;
 use crate::ir::{BinaryOp, Block, Carried, Function, LoopKind, Op, Statement, Value};
@@ -31,11 +33,9 @@ use crate::walk::Renaming;
 pub fn vectorize(function: &mut Function, target: &Target) {
     let mut body = std::mem::take(&mut function.body);
     let constants = constants(function, &body);
-    let mut vectorizer = Vectorizer {
-        function,
-        constants,
-        vector_bytes: usize::try_from(target.vector_bits / 8).unwrap_or(16),
-    };
+    let sums = Sums::of(function, &body);
+    let vector_bytes = usize::try_from(target.vector_bits / 8).unwrap_or(16);
+    let mut vectorizer = Vectorizer { function, constants, sums, vector_bytes };
     vectorizer.block(&mut body);
     function.body = body;
 }
@@ -56,6 +56,7 @@ fn constants(function: &Function, body: &Block) -> Vec<Option<u64>> {
 struct Vectorizer<'a> {
     function: &'a mut Function,
     constants: Vec<Option<u64>>,
+    sums: Sums,
     vector_bytes: usize,
 }
 
@@ -156,13 +157,21 @@ impl Vectorizer<'_> {
             &source.body,
         )
         .ok()?;
-        let stages = self.stages(source, &classes, !reduced.is_empty())?;
-        Some(Plan { kinds, selection, classes: classes.into_table(), stages })
+        let class = |value| classes.get(value);
+        let groups = groups(self.function, &class, &self.constants, &self.sums, &source.body);
+        let stages = self.stages(source, &classes, &groups, !reduced.is_empty())?;
+        Some(Plan { kinds, selection, classes: classes.into_table(), groups, stages })
     }
 
-    fn stages(&self, source: &Loop, classes: &Classes<'_>, reduces: bool) -> Option<Vec<Stage>> {
+    fn stages(
+        &self,
+        source: &Loop,
+        classes: &Classes<'_>,
+        groups: &[Group],
+        reduces: bool,
+    ) -> Option<Vec<Stage>> {
         let data = width::data_width(self.function, classes, &source.carried, &source.body);
-        let weight = width::weight(self.function, classes, &source.body);
+        let weight = width::weight(self.function, classes, groups, &source.body);
         let apart = weight.gathers + weight.scatters;
         // Moving single elements about is not faster for being called a vector operation.
         if apart > 0 && weight.operations < apart && (weight.narrow > 0 || self.vector_bytes < 64) {
@@ -326,7 +335,7 @@ impl Vectorizer<'_> {
                 given.push((old.param, new.expect("each reduction has an accumulator per copy")));
             }
             let widen = Widen::new(self.function, &plan.classes, &self.constants, stage.lanes, out);
-            let (statements, yields) = widen.body(&source.body, &given, &wide);
+            let (statements, yields) = widen.body(&source.body, &given, &wide, &plan.groups);
             body.statements.extend(statements);
             let kept = yields.into_iter().zip(&wide).filter(|(_, wide)| **wide);
             body.yields.extend(kept.map(|(value, _)| value));
@@ -498,6 +507,7 @@ struct Plan {
     kinds: Vec<Reduction>,
     selection: Selection,
     classes: Vec<Class>,
+    groups: Vec<Group>,
     stages: Vec<Stage>,
 }
 

@@ -358,3 +358,93 @@ fn what_depends_on_its_order_keeps_it() {
         same(&over_input(body), false);
     }
 }
+
+#[test]
+fn elements_that_lie_a_few_apart() {
+    for step in 2..=5 {
+        let body = format!(
+            "%step: i64 = constant {step}
+             %small: i64 = constant 9
+             %short: i64 = smin %n, %small
+             for vector %i in %zero..%short step 1 {{
+               %k: i64 = mul %i, %step
+               %x: f32 = load %in[%k]
+               %a: f32 = mul %x, %half
+               %b: f32 = sqrt %a
+               store %out[%i], %b
+             }}"
+        );
+        same(&over_input(&body), true);
+    }
+    // The very last element of the buffer is the last one read: nothing behind it is.
+    for (step, high) in [(2, 32), (3, 21), (4, 16)] {
+        let body = format!(
+            "%step: i64 = constant {step}
+             %high: i64 = constant {high}
+             %rest: i64 = constant {}
+             for vector %i in %zero..%high step 1 {{
+               %k0: i64 = mul %i, %step
+               %k: i64 = add %k0, %rest
+               %x: f32 = load %in[%k]
+               store %out[%i], %x
+             }}",
+            63 - (high - 1) * step
+        );
+        same(&over_input(&body), true);
+    }
+}
+
+#[test]
+fn stores_that_take_turns() {
+    // A product of complex numbers, where the parts of what is stored do not come in order.
+    let complex = "for vector %i in %zero..%n step 1 {
+           %k: i64 = mul %i, %two
+           %k1: i64 = add %k, %one
+           %j: i64 = and %k, %last
+           %re: f32 = load %in[%i]
+           %im: f32 = load %in[%zero]
+           %a: f32 = mul %re, %re
+           %b: f32 = mul %im, %im
+           %c: f32 = mul %re, %im
+           %x: f32 = sub %a, %b
+           store %out[%k1], %c
+           store %out[%k], %x
+         }";
+    same(&over_input(complex), true);
+    for step in [3, 4] {
+        let stores: String = (0..step)
+            .map(|part| {
+                format!(
+                    "%c{part}: i64 = constant {part}
+                     %k{part}: i64 = add %c{part}, %k
+                     %f{part}: f32 = add %x, %f
+                     %x{part}: f32 = mul %f{part}, %f
+                     store %out[%k{part}], %f{part}"
+                )
+            })
+            .collect();
+        let body = format!(
+            "%step: i64 = constant {step}
+             %f: f32 = constant 7.0
+             for vector %i in %zero..%n step 1 {{
+               %k: i64 = mul %i, %step
+               %x: f32 = load %in[%i]
+               {stores}
+             }}"
+        );
+        same(&over_input(&body), true);
+    }
+    // What is read between two stores of a group may be what they write.
+    same(
+        &over_input(
+            "for vector %i in %zero..%n step 1 {
+               %k: i64 = mul %i, %two
+               %k1: i64 = add %k, %one
+               store %out[%k], %half
+               %x: f32 = load %out[%k]
+               store %out[%k1], %x
+             }",
+        ),
+        false,
+    );
+}

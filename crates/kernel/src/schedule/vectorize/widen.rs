@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::class::{Class, address};
+use super::stride::{Group, is_short};
 use crate::ir::{BinaryOp, Block, Carried, Function, LoopKind, Op, Statement, UnaryOp, Value};
 use crate::types::{Scalar, Type};
 
@@ -18,7 +19,7 @@ pub(super) struct Widen<'a> {
     map: HashMap<Value, Value>,
     /// Vectors of what is the same in all lanes, or a step apart, by block, the innermost last.
     vectors: Vec<HashMap<Value, Value>>,
-    out: Vec<Statement>,
+    pub(super) out: Vec<Statement>,
     /// The lanes that run the conditional block being written.
     mask: Option<Value>,
 }
@@ -51,9 +52,16 @@ impl<'a> Widen<'a> {
         body: &Block,
         given: &[(Value, Value)],
         wide: &[bool],
+        groups: &[Group],
     ) -> (Vec<Statement>, Vec<Value>) {
         self.map.extend(given.iter().copied());
-        self.statements(body);
+        for (position, statement) in body.statements.iter().enumerate() {
+            match groups.iter().find(|group| group.stores.contains(&position)) {
+                Some(group) if group.last() == position => self.group(body, group),
+                Some(_) => {}
+                None => self.statement(statement),
+            }
+        }
         let yields = body
             .yields
             .iter()
@@ -61,6 +69,21 @@ impl<'a> Widen<'a> {
             .map(|(&value, &wide)| if wide { self.vector(value) } else { self.scalar(value) })
             .collect();
         (self.out, yields)
+    }
+
+    fn group(&mut self, body: &Block, group: &Group) {
+        let mut first = None;
+        let mut vectors = Vec::new();
+        for &position in &group.stores {
+            let Statement::Store { base, index, value, .. } = &body.statements[position] else {
+                unreachable!("a group is made of stores")
+            };
+            first = first.or(Some((*base, *index)));
+            vectors.push(self.vector(*value));
+        }
+        let (base, index) = first.expect("a group has stores");
+        let (base, index) = (self.scalar(base), self.scalar(index));
+        self.store_in_turns(base, index, &vectors);
     }
 
     fn class(&self, value: Value) -> Class {
@@ -71,14 +94,14 @@ impl<'a> Widen<'a> {
         self.function.ty(value).scalar.vector(self.lanes)
     }
 
-    fn emit(&mut self, ty: Type, op: Op) -> Value {
+    pub(super) fn emit(&mut self, ty: Type, op: Op) -> Value {
         let result = self.function.new_value(ty);
         self.out.push(Statement::Let { result, op });
         result
     }
 
     /// What stands before the loop.
-    fn emit_before(&mut self, ty: Type, op: Op) -> Value {
+    pub(super) fn emit_before(&mut self, ty: Type, op: Op) -> Value {
         let result = self.function.new_value(ty);
         self.before.push(Statement::Let { result, op });
         result
@@ -312,6 +335,10 @@ impl<'a> Widen<'a> {
                 let index = self.last_lane(index);
                 let reversed = self.emit(ty, Op::Load { base: at, index, mask: None });
                 self.reverse(reversed)
+            }
+            Class::Affine(step) if mask.is_none() && is_short(step) && self.lanes >= 4 => {
+                let index = self.scalar(index);
+                self.load_apart(ty, at, index, step)
             }
             Class::Uniform if mask.is_none() => {
                 let index = self.scalar(index);

@@ -1,6 +1,7 @@
 //! How many lanes a loop is run in, and how many times its body is repeated.
 
 use super::class::{Class, Classes, address};
+use super::stride::{Group, is_short};
 use crate::ir::{BinaryOp, Block, Carried, Function, Op, Statement, UnaryOp, Value};
 use crate::types::Scalar;
 
@@ -113,8 +114,15 @@ pub(super) struct Weight {
     pub(super) narrow: usize,
 }
 
-pub(super) fn weight(function: &Function, classes: &Classes<'_>, body: &Block) -> Weight {
+pub(super) fn weight(
+    function: &Function,
+    classes: &Classes<'_>,
+    groups: &[Group],
+    body: &Block,
+) -> Weight {
     let mut weight = Weight::default();
+    // A group's stores take turns: no scatters, but shuffles.
+    let grouped: usize = groups.iter().map(|group| group.stores.len()).sum();
     body.walk(&mut |statement| match statement {
         Statement::Let { result, op } => {
             if classes.get(*result) != Class::Varying {
@@ -124,7 +132,9 @@ pub(super) fn weight(function: &Function, classes: &Classes<'_>, body: &Block) -
             match op {
                 Op::Load { base, index, .. } => {
                     let class = address(classes.get(*base), classes.get(*index), ty);
-                    if !is_contiguous(class) {
+                    if matches!(class, Some(Class::Affine(step)) if is_short(step)) {
+                        weight.operations += 1;
+                    } else if !is_contiguous(class) {
                         weight.gathers += 1;
                         weight.narrow += usize::from(ty.scalar.byte_width() < 4);
                     }
@@ -155,9 +165,12 @@ pub(super) fn weight(function: &Function, classes: &Classes<'_>, body: &Block) -
         | Statement::CallRuntime { .. }
         | Statement::ReturnIfNonzero { .. } => {}
     });
+    weight.scatters -= grouped;
+    weight.operations += grouped;
     weight
 }
 
+/// Whether an access is one of vectors side by side, or made of few of them.
 fn is_contiguous(class: Option<Class>) -> bool {
     matches!(class, Some(Class::Affine(1 | -1) | Class::Uniform))
 }
