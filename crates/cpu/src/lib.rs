@@ -48,7 +48,7 @@ pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Executable> {
     let mut program = lower(&module)?;
     let compiler = Compiler::host()?;
     debug_assert!(check(&program.kernels), "kernels verify");
-    schedule(&mut program.kernels);
+    schedule(&mut program.kernels, compiler.target().vector_bits());
     debug_assert!(check(&program.kernels), "scheduled kernels verify");
     let code = compiler.compile(&program.kernels, &options.llvm, &executable::resolve)?;
     Executable::new(module, program, code)
@@ -85,9 +85,9 @@ fn check(kernels: &rxla_kernel::Module) -> bool {
     true
 }
 
-/// Kernel IR as the code generator wants it.
-pub fn schedule(kernels: &mut rxla_kernel::Module) {
-    let target = rxla_kernel::schedule::Target { vector_bits: 256 };
+/// Kernel IR as the code generator wants it, for vectors of so many bits.
+pub fn schedule(kernels: &mut rxla_kernel::Module, vector_bits: u32) {
+    let target = rxla_kernel::schedule::Target { vector_bits };
     for function in &mut kernels.functions {
         rxla_kernel::schedule::pipeline(function, &target);
         // After vectorisation, so that approximations are written once per vector.
