@@ -18,8 +18,8 @@ use rxla_hlo::text::{ParseOptions, parse};
 use rxla_interpreter::{Options, evaluate};
 use rxla_passes::{PIPELINES, RunOptions, Verify, run};
 
-/// Bytes of arguments beyond which a module is not run.
-const LARGE: usize = 1 << 22;
+/// Bytes of all values together beyond which a module is not run.
+const LARGE: usize = 1 << 26;
 
 fn main() {
     let mut counts: BTreeMap<String, u32> = BTreeMap::new();
@@ -65,8 +65,7 @@ fn check(
     for unsettled in &report.unsettled {
         summary.push_str(&format!(" UNSETTLED {unsettled:?}"));
     }
-    let parameters = module[module.entry()].parameters().iter();
-    let bytes: Option<usize> = parameters.map(|&p| module[p].shape.byte_size()).sum();
+    let bytes: Option<usize> = module.instruction_ids().map(|i| module[i].shape.byte_size()).sum();
     if bytes.is_none_or(|bytes| bytes > LARGE) {
         return ("large", summary);
     }

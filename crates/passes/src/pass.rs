@@ -1,6 +1,6 @@
 //! What a pass is, and how many rewrites it may still make.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ops::RangeInclusive;
 
 use rxla_base::Result;
@@ -52,6 +52,7 @@ impl<P: Pass + ?Sized> Pass for &P {
 pub struct Context {
     limit: Option<u64>,
     made: Cell<u64>,
+    endless: RefCell<Vec<&'static str>>,
 }
 
 impl Context {
@@ -61,7 +62,7 @@ impl Context {
     }
 
     pub fn with_limit(limit: u64) -> Context {
-        Context { limit: Some(limit), made: Cell::new(0) }
+        Context { limit: Some(limit), ..Context::default() }
     }
 
     /// Counts one rewrite. Where the answer is `false` the limit is reached, and the rewrite must
@@ -73,6 +74,17 @@ impl Context {
         }
         self.made.set(self.made.get() + 1);
         true
+    }
+
+    /// Notes that a rule would go on for ever, so that it was stopped. That is a fault of rules, not
+    /// of the module, which stays valid.
+    pub fn note_endless(&self, rule: &'static str) {
+        self.endless.borrow_mut().push(rule);
+    }
+
+    /// Takes the notes.
+    pub fn take_endless(&self) -> Vec<&'static str> {
+        self.endless.take()
     }
 
     /// Rewrites made so far, by all passes.

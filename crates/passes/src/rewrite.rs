@@ -52,7 +52,9 @@ pub fn apply(module: &mut Module, cx: &Context, tables: &[&[NamedRule]]) -> u64 
         module.post_order(computation).into_iter().for_each(|i| list.push(i));
     }
     let effects = Effects::of(module);
-    let mut made = 0;
+    // Rules that undo each other would never end. No honest module needs so many.
+    let most = 64 * list.queue.len() as u64 + 1000;
+    let (mut made, mut last) = (0, "");
     while let Some(instruction) = list.pop() {
         if module.is_removed(instruction) || is_dead(module, &effects, instruction) {
             continue;
@@ -60,14 +62,20 @@ pub fn apply(module: &mut Module, cx: &Context, tables: &[&[NamedRule]]) -> u64 
         if cx.exhausted() {
             break;
         }
+        if made == most {
+            cx.note_endless(last);
+            break;
+        }
         let fresh = module.instruction_capacity();
         let found = tables.iter().copied().flatten().find_map(|rule| {
             let replacement = (rule.apply)(module, instruction)?;
-            may_replace(module, rule, instruction, replacement, fresh).then_some(replacement)
+            let may = may_replace(module, rule, instruction, replacement, fresh);
+            may.then_some((rule, replacement))
         });
-        let Some(replacement) = found else { continue };
+        let Some((rule, replacement)) = found else { continue };
         assert!(cx.spend(), "the limit was looked at");
         made += 1;
+        last = rule.name;
         hand_over(module, instruction, replacement, fresh);
         // Users see another operand, and operands may have lost a user.
         for &user in module[instruction].users() {
@@ -80,9 +88,13 @@ pub fn apply(module: &mut Module, cx: &Context, tables: &[&[NamedRule]]) -> u64 
             module.replace_all_uses(instruction, replacement);
             remove_dead(module, &effects, instruction);
             for operand in operands {
-                if !module.is_removed(operand) {
-                    list.push(operand);
-                    module[operand].users().iter().for_each(|&user| list.push(user));
+                if module.is_removed(operand) {
+                    continue;
+                }
+                list.push(operand);
+                // Whoever is the only user left may now do what others were in the way of.
+                if let [only] = module[operand].users() {
+                    list.push(*only);
                 }
             }
         }
@@ -198,5 +210,33 @@ impl Worklist {
         let instruction = self.queue.pop_front()?;
         self.waiting[instruction.index()] = false;
         Some(instruction)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rxla_hlo::text::{ParseOptions, parse};
+    use rxla_hlo::{BinaryKind, Op};
+
+    use super::*;
+    use crate::rules;
+
+    /// `x + y => y + x`, for ever
+    fn back_and_forth(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
+        let [x, y] = view::binary(m, i, BinaryKind::Add)?;
+        Some(view::add_same(m, i, Op::binary(BinaryKind::Add), &[y, x]))
+    }
+
+    #[test]
+    fn rules_that_undo_each_other_end() {
+        let text = "HloModule m\nENTRY e {\n  x = s32[] parameter(0)\n  y = s32[] parameter(1)\n  \
+                    ROOT r = s32[] add(x, y)\n}\n";
+        let mut module = parse(text, &ParseOptions::default()).expect("valid").module;
+        let cx = Context::new();
+        let made = apply(&mut module, &cx, &[rules![back_and_forth]]);
+        assert_eq!(made, 64 * 3 + 1000);
+        assert_eq!(cx.take_endless(), ["back_and_forth"]);
+        assert!(rxla_hlo::verify(&module).is_empty());
+        assert_eq!(module[module.entry()].instructions().len(), 3);
     }
 }

@@ -58,7 +58,8 @@ pub struct Report {
     pub passes: Vec<PassReport>,
     /// The pass that made the last rewrite.
     pub last: Option<&'static str>,
-    /// Fixpoints that were given up, with the passes that would go on.
+    /// Fixpoints that were given up, with the passes that would go on, and passes that were, with
+    /// the rules.
     pub unsettled: Vec<(&'static str, Vec<&'static str>)>,
 }
 
@@ -158,6 +159,10 @@ impl Run<'_> {
         let start = Instant::now();
         let rewrites = pass.run(module, &self.cx).map_err(|error| error.context(in_pass(name)))?;
         let time = start.elapsed();
+        let endless = self.cx.take_endless();
+        if !endless.is_empty() {
+            self.report.unsettled.push((name, endless));
+        }
         let counted = self.cx.made() - before;
         assert_eq!(rewrites, counted, "`{name}` counts its rewrites wrongly");
         if rewrites > 0 {

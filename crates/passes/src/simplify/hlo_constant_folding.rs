@@ -4,7 +4,8 @@
 //! A fold has to pay: it may neither take long ([`WORK_AT_ONCE`], [`WORK_IN_ALL`]) nor blow up the
 //! module ([`GROWTH`]). A broadcast or an iota says in a few bytes what a literal says in many and
 //! costs nothing to compute, so they never become literals; an elementwise op of such splats is
-//! folded below the broadcast instead.
+//! folded below the broadcast instead, and a literal of equal elements becomes a broadcast, in which
+//! rules see the value without reading all of it.
 
 use rxla_base::Result;
 use rxla_hlo::{ArrayLiteral, ComputationId, InstructionId, Literal, Module, Op};
@@ -59,7 +60,9 @@ fn fold_computation(
         if module[i].users().is_empty() && !view::is_root(module, i) {
             continue;
         }
-        let replacement = if let Some(splat) = fold_splat(module, i) {
+        let replacement = if let Some(splat) = literal_to_splat(module, i) {
+            splat
+        } else if let Some(splat) = fold_splat(module, i) {
             splat
         } else if let Some(literal) = fold(module, i, left) {
             let shape = module[i].shape.clone();
@@ -80,6 +83,16 @@ fn fold_computation(
     folded.reverse();
     module.remove_instructions(computation, &folded);
     made
+}
+
+/// `constant({c, c, …}) => broadcast(c)`
+fn literal_to_splat(module: &mut Module, i: InstructionId) -> Option<InstructionId> {
+    let literal = view::constant(module, i).filter(|literal| literal.len() > 1)?;
+    let scalar = view::splat_of(literal)?;
+    view::static_array(module, i)?;
+    let (parent, whole) = (module[i].parent(), module[i].shape.clone());
+    let scalar = module.add_constant(parent, Literal::Array(scalar));
+    Some(module.add_like(i, Op::broadcast([]), whole, &[scalar]))
 }
 
 /// `f(broadcast(a), broadcast(b), …) => broadcast(f(a, b, …))` for elementwise `f` and constant
