@@ -19,7 +19,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("emit", &["base", "hlo", "kernel"]),
     // The one crate that links LLVM knows nothing of tensors.
     ("llvm", &["base", "kernel"]),
-    ("runtime", &["base"]),
+    ("fourier", &[]),
+    ("runtime", &["base", "fourier"]),
     ("cpu", &["base", "hlo", "interpreter", "passes", "spmd", "kernel", "emit", "llvm", "runtime"]),
     ("gpu", &["base", "hlo", "interpreter", "passes", "spmd", "kernel", "emit", "llvm", "runtime"]),
     (

@@ -1,15 +1,10 @@
 //! `rxla_fft`: discrete Fourier transforms along the last dimensions, by rustfft and realfft.
 //!
-//! Each dimension is transformed in its turn, the lines of one dimension in parallel. Plans are made once
-//! for each length and kept.
-
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+//! Each dimension is transformed in its turn, the lines of one dimension in parallel.
 
 use num_complex::Complex;
-use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
-use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
 use rxla_base::{Error, Result};
+use rxla_fourier::{FftDirection, Real};
 
 use crate::allocator::Allocator;
 use crate::context::Context;
@@ -255,69 +250,6 @@ unsafe fn columns<T: Real>(
 fn grain(length: usize) -> usize {
     1 + (1 << 13) / length
 }
-
-/// f32 and f64, with the plans made so far.
-trait Real: FftNum + Default {
-    fn one_over(count: usize) -> Self;
-    fn plans() -> &'static Plans<Self>;
-
-    fn plan(length: usize, direction: FftDirection) -> Arc<dyn Fft<Self>> {
-        let key = (length, direction == FftDirection::Forward);
-        kept(&Self::plans().complex, key, || FftPlanner::new().plan_fft(length, direction))
-    }
-
-    fn plan_real(length: usize) -> Arc<dyn RealToComplex<Self>> {
-        kept(&Self::plans().real, length, || RealFftPlanner::new().plan_fft_forward(length))
-    }
-
-    fn plan_real_back(length: usize) -> Arc<dyn ComplexToReal<Self>> {
-        kept(&Self::plans().back, length, || RealFftPlanner::new().plan_fft_inverse(length))
-    }
-}
-
-struct Plans<T> {
-    complex: Mutex<HashMap<(usize, bool), Arc<dyn Fft<T>>>>,
-    real: Mutex<HashMap<usize, Arc<dyn RealToComplex<T>>>>,
-    back: Mutex<HashMap<usize, Arc<dyn ComplexToReal<T>>>>,
-}
-
-impl<T> Default for Plans<T> {
-    fn default() -> Plans<T> {
-        Plans { complex: Mutex::default(), real: Mutex::default(), back: Mutex::default() }
-    }
-}
-
-/// What is kept for a key, or what is made and kept now.
-fn kept<K: Eq + std::hash::Hash, P: ?Sized>(
-    plans: &Mutex<HashMap<K, Arc<P>>>,
-    key: K,
-    make: impl FnOnce() -> Arc<P>,
-) -> Arc<P> {
-    /// Plans hold tables as long as the transform.
-    const MOST: usize = 64;
-    let mut plans = plans.lock().unwrap_or_else(PoisonError::into_inner);
-    if plans.len() >= MOST && !plans.contains_key(&key) {
-        plans.clear();
-    }
-    Arc::clone(plans.entry(key).or_insert_with(make))
-}
-
-macro_rules! real {
-    ($($type:ty)*) => {$(
-        impl Real for $type {
-            fn one_over(count: usize) -> $type {
-                (1.0 / count as f64) as $type
-            }
-
-            fn plans() -> &'static Plans<$type> {
-                static PLANS: OnceLock<Plans<$type>> = OnceLock::new();
-                PLANS.get_or_init(Plans::default)
-            }
-        }
-    )*};
-}
-
-real!(f32 f64);
 
 #[cfg(test)]
 mod tests {

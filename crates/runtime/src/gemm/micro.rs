@@ -35,69 +35,24 @@ pub(crate) struct Kernels<T: 'static> {
 }
 
 macro_rules! table {
-    ($kernel:ident) => {
-        [
-            [
-                $kernel::<1, 1>,
-                $kernel::<2, 1>,
-                $kernel::<3, 1>,
-                $kernel::<4, 1>,
-                $kernel::<5, 1>,
-                $kernel::<6, 1>,
-                $kernel::<7, 1>,
-                $kernel::<8, 1>,
-                $kernel::<9, 1>,
-                $kernel::<10, 1>,
-                $kernel::<11, 1>,
-                $kernel::<12, 1>,
-            ],
-            [
-                $kernel::<1, 2>,
-                $kernel::<2, 2>,
-                $kernel::<3, 2>,
-                $kernel::<4, 2>,
-                $kernel::<5, 2>,
-                $kernel::<6, 2>,
-                $kernel::<7, 2>,
-                $kernel::<8, 2>,
-                $kernel::<9, 2>,
-                $kernel::<10, 2>,
-                $kernel::<11, 2>,
-                $kernel::<12, 2>,
-            ],
-        ]
+    ($kernel:ident, twelve rows) => {
+        table!(
+            $kernel, 1 2 3 4 5 6 7 8 9 10 11 12
+        )
     };
     ($kernel:ident, six rows) => {
-        [
-            [
-                $kernel::<1, 1>,
-                $kernel::<2, 1>,
-                $kernel::<3, 1>,
-                $kernel::<4, 1>,
-                $kernel::<5, 1>,
-                $kernel::<6, 1>,
-                $kernel::<6, 1>,
-                $kernel::<6, 1>,
-                $kernel::<6, 1>,
-                $kernel::<6, 1>,
-                $kernel::<6, 1>,
-                $kernel::<6, 1>,
-            ],
-            [
-                $kernel::<1, 2>,
-                $kernel::<2, 2>,
-                $kernel::<3, 2>,
-                $kernel::<4, 2>,
-                $kernel::<5, 2>,
-                $kernel::<6, 2>,
-                $kernel::<6, 2>,
-                $kernel::<6, 2>,
-                $kernel::<6, 2>,
-                $kernel::<6, 2>,
-                $kernel::<6, 2>,
-                $kernel::<6, 2>,
-            ],
-        ]
+        table!(
+            $kernel, 1 2 3 4 5 6 6 6 6 6 6 6
+        )
+    };
+    ($kernel:ident, four rows) => {
+        table!(
+            $kernel, 1 2 3 4 4 4 4 4 4 4 4 4
+        )
+    };
+    // Entries past the most rows are never looked at.
+    ($kernel:ident, $($rows:literal)*) => {
+        [[$($kernel::<$rows, 1>),*], [$($kernel::<$rows, 2>),*]]
     };
 }
 
@@ -259,17 +214,17 @@ mod x86 {
     }
 
     pub(super) static F32_AVX512: Kernels<f32> =
-        Kernels { lanes: 16, rows: 12, table: table!(f32_avx512) };
+        Kernels { lanes: 16, rows: 12, table: table!(f32_avx512, twelve rows) };
     pub(super) static F64_AVX512: Kernels<f64> =
-        Kernels { lanes: 8, rows: 12, table: table!(f64_avx512) };
+        Kernels { lanes: 8, rows: 12, table: table!(f64_avx512, twelve rows) };
     pub(super) static F32_AVX2: Kernels<f32> =
         Kernels { lanes: 8, rows: 6, table: table!(f32_avx2, six rows) };
     pub(super) static F64_AVX2: Kernels<f64> =
         Kernels { lanes: 4, rows: 6, table: table!(f64_avx2, six rows) };
     pub(super) static I32_AVX2: Kernels<i32> =
-        Kernels { lanes: 8, rows: 6, table: table!(i32_avx2, six rows) };
+        Kernels { lanes: 8, rows: 4, table: table!(i32_avx2, four rows) };
     pub(super) static I64_AVX2: Kernels<i64> =
-        Kernels { lanes: 4, rows: 6, table: table!(i64_avx2, six rows) };
+        Kernels { lanes: 4, rows: 4, table: table!(i64_avx2, four rows) };
 
     pub(super) fn avx512() -> bool {
         is_x86_feature_detected!("avx512f")
@@ -304,7 +259,7 @@ macro_rules! choose {
                 unsafe { plain::<$scalar, $lanes, ROWS, VECTORS>(tile) }
             }
             static BASELINE: Kernels<$scalar> =
-        Kernels { lanes: $lanes, rows: 6, table: table!(baseline, six rows) };
+        Kernels { lanes: $lanes, rows: 4, table: table!(baseline, four rows) };
             &BASELINE
         }
     };

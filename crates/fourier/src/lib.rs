@@ -1,0 +1,85 @@
+//! Plans of Fourier transforms, made once for each length and kept.
+//!
+//! A crate of its own, since rustfft is generic: whoever makes a plan compiles all its algorithms. Here
+//! they are compiled once, and nothing that is generic leaves but what plans do by dynamic dispatch.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use realfft::RealFftPlanner;
+use rustfft::FftPlanner;
+
+pub use realfft::{ComplexToReal, RealToComplex};
+pub use rustfft::{Fft, FftDirection, FftNum};
+
+/// f32 and f64, with the plans made so far.
+pub trait Real: FftNum + Default {
+    fn one_over(count: usize) -> Self;
+    /// A transform of complex numbers.
+    fn plan(length: usize, direction: FftDirection) -> Arc<dyn Fft<Self>>;
+    /// From real numbers to the first half, and one more, of the complex ones.
+    fn plan_real(length: usize) -> Arc<dyn RealToComplex<Self>>;
+    /// Back from there.
+    fn plan_real_back(length: usize) -> Arc<dyn ComplexToReal<Self>>;
+}
+
+type Plans<K, P> = LazyLock<Mutex<HashMap<K, Arc<P>>>>;
+
+/// What is kept for a key, or what is made and kept now.
+fn kept<K: Eq + Hash, P: ?Sized>(
+    plans: &Plans<K, P>,
+    key: K,
+    make: impl FnOnce() -> Arc<P>,
+) -> Arc<P> {
+    /// Plans hold tables as long as the transform.
+    const MOST: usize = 64;
+    let mut plans = plans.lock().unwrap_or_else(PoisonError::into_inner);
+    if plans.len() >= MOST && !plans.contains_key(&key) {
+        plans.clear();
+    }
+    Arc::clone(plans.entry(key).or_insert_with(make))
+}
+
+macro_rules! real {
+    ($($type:ty)*) => {$(
+        impl Real for $type {
+            fn one_over(count: usize) -> $type {
+                (1.0 / count as f64) as $type
+            }
+
+            fn plan(length: usize, direction: FftDirection) -> Arc<dyn Fft<$type>> {
+                static PLANS: Plans<(usize, bool), dyn Fft<$type>> = LazyLock::new(Mutex::default);
+                let key = (length, direction == FftDirection::Forward);
+                kept(&PLANS, key, || FftPlanner::new().plan_fft(length, direction))
+            }
+
+            fn plan_real(length: usize) -> Arc<dyn RealToComplex<$type>> {
+                static PLANS: Plans<usize, dyn RealToComplex<$type>> = LazyLock::new(Mutex::default);
+                kept(&PLANS, length, || RealFftPlanner::new().plan_fft_forward(length))
+            }
+
+            fn plan_real_back(length: usize) -> Arc<dyn ComplexToReal<$type>> {
+                static PLANS: Plans<usize, dyn ComplexToReal<$type>> = LazyLock::new(Mutex::default);
+                kept(&PLANS, length, || RealFftPlanner::new().plan_fft_inverse(length))
+            }
+        }
+    )*};
+}
+
+real!(f32 f64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plans_are_kept() {
+        let first = <f64 as Real>::plan(12, FftDirection::Forward);
+        assert!(Arc::ptr_eq(&first, &<f64 as Real>::plan(12, FftDirection::Forward)));
+        assert!(!Arc::ptr_eq(&first, &<f64 as Real>::plan(12, FftDirection::Inverse)));
+        for length in 1..200 {
+            assert_eq!(<f32 as Real>::plan_real(length).len(), length);
+        }
+    }
+}
