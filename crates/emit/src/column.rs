@@ -26,7 +26,7 @@ const BLOCK: i64 = 8;
 const FEW_ROWS: i64 = 16;
 const FEW_COLUMNS: i64 = 8;
 /// Columns of a tile.
-const LARGEST_TILE: i64 = 512;
+const LARGEST_TILE: i64 = 2048;
 const SMALLEST_TILE: i64 = 64;
 
 /// Reductions of a nest that run along the same columns, by the node of each, index aside.
@@ -128,8 +128,8 @@ fn only_used_directly(
 
 /// Columns of one tile; a function of the sizes alone, so that pieces agree.
 pub(crate) fn tile(columns: i64) -> i64 {
-    let eighth = (columns / 8 + SMALLEST_TILE - 1) / SMALLEST_TILE * SMALLEST_TILE;
-    eighth.clamp(SMALLEST_TILE, LARGEST_TILE)
+    let quarter = (columns / 4 + SMALLEST_TILE - 1) / SMALLEST_TILE * SMALLEST_TILE;
+    quarter.clamp(SMALLEST_TILE, LARGEST_TILE)
 }
 
 /// A reduction whose sums are in a tile.

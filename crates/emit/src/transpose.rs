@@ -19,6 +19,9 @@ use crate::scalar::scalar_of;
 /// Shorter loops are not worth blocks.
 const SHORTEST: i64 = 16;
 
+/// Blocks that are turned one after the other before the next rows are read.
+const SIDE_BY_SIDE: i64 = 16;
+
 /// The loops of a nest that lie across each other.
 pub(crate) struct Crossing {
     /// Along which loads are contiguous, by place in the loops; stores are along the last.
@@ -103,13 +106,20 @@ impl Crossing {
             let b = &mut *emitter.builder;
             let last_row = b.index(whole(rows));
             let row_end = b.binary(BinaryOp::SMin, end, last_row);
-            let bounds = (first, row_end, block);
-            emitter.for_loop(LoopKind::Sequential, bounds, &[], |emitter, row, _| {
-                let bounds =
-                    (emitter.builder.index(0), emitter.builder.index(whole(columns)), block);
+            // A few blocks side by side read whole pieces of a page before they go to the next one.
+            let bounds = (first, row_end, block * SIDE_BY_SIDE);
+            emitter.for_loop(LoopKind::Sequential, bounds, &[], |emitter, group, _| {
+                let b = &mut *emitter.builder;
+                let width = b.index(block * SIDE_BY_SIDE);
+                let group_end = b.add(group, width);
+                let group_end = b.binary(BinaryOp::SMin, group_end, row_end);
+                let bounds = (b.index(0), b.index(whole(columns)), block);
                 emitter.for_loop(LoopKind::Sequential, bounds, &[], |emitter, column, _| {
-                    self.block(emitter, nest, index, (&across, row), (&along, column), body)?;
-                    Ok(Vec::new())
+                    let bounds = (group, group_end, block);
+                    emitter.for_loop(LoopKind::Sequential, bounds, &[], |emitter, row, _| {
+                        self.block(emitter, nest, index, (&across, row), (&along, column), body)?;
+                        Ok(Vec::new())
+                    })
                 })
             })?;
             // Columns that are left over beside the blocks, and rows below them.
