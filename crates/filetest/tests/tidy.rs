@@ -234,6 +234,58 @@ fn passes_have_a_line_a_file_and_tests() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The first paragraph of a file's `//!`, on one line.
+fn purpose(file: &Path) -> String {
+    let text = read(file);
+    let lines = text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim);
+    lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// What `docs/passes.md` says.
+fn page_of_passes() -> String {
+    let src = root().join("crates/passes/src");
+    let mut out = String::from(
+        "# Passes and pipelines\n\nWritten by `RXLA_BLESS=1 cargo test -p rxla-filetest --test tidy` from \
+         `crates/passes/src`; do not edit.\n\n",
+    );
+    for (pass, (module, _)) in rxla_passes::ALL.iter().zip(registered()) {
+        let file = src.join(module.with_extension("rs"));
+        let file = if file.exists() { file } else { src.join(module).join("mod.rs") };
+        out.push_str(&format!("- {}\n", purpose(&file)));
+        assert!(
+            purpose(&file).starts_with(&format!("`{}`", pass.name())),
+            "{} does not begin with the pass's name",
+            file.display()
+        );
+    }
+    for pipeline in rxla_passes::PIPELINES {
+        out.push_str(&format!("\n## Pipeline `{}`\n\n{}.\n\n```\n", pipeline.name, pipeline.about));
+        out.push_str(&(pipeline.build)().describe());
+        out.push_str("```\n");
+    }
+    out.push_str("\n## What has to stand before what\n\n| before | after | why |\n|---|---|---|\n");
+    for order in rxla_passes::pipeline::ORDER {
+        out.push_str(&format!("| {} | {} | {} |\n", order.before, order.after, order.why));
+    }
+    out
+}
+
+#[test]
+fn the_page_of_passes_is_fresh() {
+    let path = root().join("docs/passes.md");
+    let expected = page_of_passes();
+    if std::env::var_os("RXLA_BLESS").is_some_and(|value| value == "1") {
+        std::fs::write(&path, &expected).expect("docs can be written");
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        found == expected,
+        "docs/passes.md is not what the sources say: run RXLA_BLESS=1 cargo test -p rxla-filetest \
+         --test tidy\n{}",
+        rxla_filetest::difference(&found, &expected)
+    );
+}
+
 #[test]
 fn every_pipeline_has_tests() {
     for pipeline in rxla_passes::PIPELINES {
