@@ -14,7 +14,7 @@ fn main() {
     println!("start of LLVM {:?}", start.elapsed());
     let start = Instant::now();
     compiler.compile(&module(0), &Options::default(), &|_| None).expect("compiles");
-    println!("first kernel {:?}", start.elapsed());
+    println!("first kernel {:?}, all of the process so far {:?}", start.elapsed(), cpu_time());
 
     let compiles = (1..40).map(|i| {
         let module = module(i);
@@ -32,6 +32,18 @@ fn main() {
         start.elapsed()
     });
     println!("from memory {:?}", median(again));
+
+    for (name, module) in [
+        ("2000 calls", calls(2000, false)),
+        ("2000 calls in a loop", calls(2000, true)),
+        ("a loop body of 2000 operations", body(2000, Type::F32)),
+        ("a loop body of 2000 operations on vectors", body(2000, Scalar::F32.vector(16))),
+        ("a loop body of 20000 operations", body(20000, Type::F32)),
+    ] {
+        let before = cpu_time();
+        compiler.compile(&module, &Options::default(), &|_| None).expect("compiles");
+        println!("{name} {:?}", cpu_time() - before);
+    }
 
     let directory = std::env::temp_dir().join(format!("rxla-compile-time-{}", std::process::id()));
     let options = Options { disk: Some(DiskCache::new(&directory, 1 << 30)), ..Options::default() };
@@ -105,4 +117,64 @@ fn kernel(constant: u32) -> Function {
         });
     }
     b.finish()
+}
+
+/// A driver of many calls.
+fn calls(count: i64, in_loop: bool) -> Module {
+    let mut b = Builder::new("driver", Linkage::Kernel, Some(Type::I32));
+    let arena = b.parameter(Type::PTR);
+    let repeats = b.parameter(Type::I64);
+    let call_all = |b: &mut Builder| {
+        for i in 0..count {
+            let mut arguments: Vec<_> = (0..3)
+                .map(|part| {
+                    let bytes = b.index(4096 * (i + part));
+                    b.offset(arena, bytes)
+                })
+                .collect();
+            arguments.extend([b.index(0), b.index(1000)]);
+            b.call(rxla_kernel::FunctionId(1), arguments);
+        }
+    };
+    if in_loop {
+        let zero = b.index(0);
+        b.for_loop(LoopKind::Sequential, (zero, repeats, 1), &[], |b, _, _| {
+            call_all(b);
+            vec![]
+        });
+    } else {
+        call_all(&mut b);
+    }
+    Module { functions: vec![b.finish(), kernel(7)] }
+}
+
+/// A loop with sixty carried values and many operations on them.
+fn body(count: usize, ty: Type) -> Module {
+    let mut b = Builder::new("body", Linkage::Kernel, None);
+    let data = b.buffer_parameter(64);
+    let (zero, high) = (b.index(0), b.index(1000));
+    let start = b.load(ty, data, zero);
+    let results =
+        b.for_loop(LoopKind::Sequential, (zero, high, 1), &[start; 60], |b, i, carried| {
+            let mut values = carried.to_vec();
+            for op in 0..count {
+                let (x, y) = (values[op % 60], values[(op * 7 + 11) % 60]);
+                values[op % 60] = match op % 5 {
+                    0 => b.mul(x, y),
+                    1 => b.sub(x, y),
+                    2 => {
+                        let loaded = b.load(ty, data, i);
+                        b.add(x, loaded)
+                    }
+                    3 => b.binary(BinaryOp::FMax, x, y),
+                    _ => b.add(x, y),
+                };
+            }
+            values
+        });
+    for (i, result) in results.into_iter().enumerate() {
+        let index = b.index(16 * i as i64);
+        b.store(data, index, result);
+    }
+    Module { functions: vec![b.finish()] }
 }

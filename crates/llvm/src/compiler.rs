@@ -4,14 +4,14 @@ use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 use rxla_base::{Error, Result};
-use rxla_kernel::{FunctionId, Linkage, Module, Op, Statement};
+use rxla_kernel::{Builder, FunctionId, Linkage, LoopKind, Module, Op, Scalar, Statement, Type};
 
 use crate::cache::{Cache, DiskCache, Key};
 use crate::load::{Code, LoadUnit, load};
 use crate::machine::{Effort, Output, PASSES};
 use crate::target::Target;
 use crate::text::unit_text;
-use crate::workers::compile_all;
+use crate::workers::{compile_all, start};
 
 /// How to compile.
 #[derive(Clone, Debug)]
@@ -88,6 +88,27 @@ impl Compiler {
             .collect();
         let names = cut.kernels.iter().map(|&(id, unit)| (module[id].name.clone(), unit));
         load(&units, names, resolve)
+    }
+
+    /// Has a kernel compiled on another thread, so that LLVM's code and tables are in memory when
+    /// the first real one comes. Does not wait.
+    pub fn warm_up(&self) {
+        let mut b = Builder::new("warm_up", Linkage::Kernel, None);
+        let (data, end) = (b.buffer_parameter(64), b.parameter(Type::I64));
+        let zero = b.index(0);
+        let ty = Scalar::F32.vector(8);
+        b.for_loop(LoopKind::Sequential, (zero, end, 8), &[], |b, i, _| {
+            let x = b.load(ty, data, i);
+            let product = b.mul(x, x);
+            b.store(data, i, product);
+            vec![]
+        });
+        let module = Module { functions: vec![b.finish()] };
+        if let Ok(cut) = self.cut(&module) {
+            let texts = cut.units.iter().map(|unit| (unit.text.clone(), unit.effort)).collect();
+            // Nobody waits for the result, and a failure will be seen with the first real kernel.
+            let _ = start(&self.target, texts, Output::Object, 1);
+        }
     }
 
     /// The LLVM IR of each kernel, by name, as it is given to LLVM.
@@ -248,6 +269,10 @@ fn kernel_callees(module: &Module, id: FunctionId, callees: &mut Vec<FunctionId>
     }
 }
 
+/// From so many calls on a driver is glue even where it loops: code generation with all its passes
+/// takes several times as long, and in loops so long nobody sees the difference.
+const MANY_CALLS: usize = 64;
+
 /// Glue is what mostly calls others, one after another.
 fn effort(module: &Module, id: FunctionId) -> Effort {
     let function = &module[id];
@@ -272,6 +297,6 @@ fn effort(module: &Module, id: FunctionId) -> Effort {
         }
     });
     let vectors = function.types.iter().any(|ty| ty.is_vector());
-    let glue = loops == 0 && !vectors && !inlines && computed <= 4 * calls;
+    let glue = (loops == 0 || calls >= MANY_CALLS) && !vectors && !inlines && computed <= 4 * calls;
     if glue { Effort::Glue } else { Effort::Kernel }
 }

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ffi::{CStr, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
 
@@ -29,10 +29,29 @@ pub(crate) fn compile_all(
     output: Output,
     threads: usize,
 ) -> Vec<Result<Vec<u8>>> {
+    let count = texts.len();
+    let receiver = match start(target, texts, output, threads) {
+        Ok(receiver) => receiver,
+        Err(error) => return (0..count).map(|_| Err(error.clone())).collect(),
+    };
+    let mut results: Vec<Result<Vec<u8>>> = Vec::with_capacity(count);
+    results.resize_with(count, || Err(Error::internal("a thread of LLVM's ended early")));
+    for (index, result) in receiver {
+        results[index] = result;
+    }
+    results
+}
+
+/// Has texts compiled; their results come with their indices, in any order.
+pub(crate) fn start(
+    target: &Arc<Target>,
+    texts: Vec<(Arc<str>, Effort)>,
+    output: Output,
+    threads: usize,
+) -> Result<Receiver<(usize, Result<Vec<u8>>)>> {
     static HANDLER: Once = Once::new();
     // SAFETY: the handler never returns and never unwinds, as LLVM asks.
     HANDLER.call_once(|| unsafe { ffi::LLVMInstallFatalErrorHandler(fatal) });
-    let count = texts.len();
     let (sender, receiver) = channel();
     let mut pool = lock();
     for (index, (text, effort)) in texts.into_iter().enumerate() {
@@ -55,17 +74,11 @@ pub(crate) fn compile_all(
     }
     if let (0, Some(error)) = (pool.threads, failed) {
         pool.jobs.clear();
-        let error = Error::resource_exhausted(format!("no thread for LLVM: {error}"));
-        return (0..count).map(|_| Err(error.clone())).collect();
+        return Err(Error::resource_exhausted(format!("no thread for LLVM: {error}")));
     }
     drop(pool);
     WAKE.notify_all();
-    let mut results: Vec<Result<Vec<u8>>> = Vec::with_capacity(count);
-    results.resize_with(count, || Err(Error::internal("a thread of LLVM's ended early")));
-    for (index, result) in receiver {
-        results[index] = result;
-    }
-    results
+    Ok(receiver)
 }
 
 struct Job {
@@ -147,5 +160,39 @@ extern "C" fn fatal(reason: *const c_char) {
     }
     loop {
         thread::park();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compile(text: &str) -> Result<Vec<u8>> {
+        let target = Target::host().unwrap();
+        let texts = vec![(text.into(), Effort::Kernel)];
+        compile_all(&target, texts, Output::Assembly, 1).remove(0)
+    }
+
+    #[test]
+    fn what_llvm_cannot_read_is_an_error() {
+        let message = compile("define void @f() {\n  ret i32 0\n}\n").unwrap_err().message;
+        assert!(message.starts_with("LLVM could not read our text: kernel:2:"), "{message}");
+        let text = "define i32 @f(i1 %c) {\n  br i1 %c, label %a, label %b\na:\n  %x = add i32 1, 2\n  \
+                    br label %b\nb:\n  ret i32 %x\n}\n";
+        let message = compile(text).unwrap_err().message;
+        assert!(message.starts_with("LLVM rejects our text"), "{message}");
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn what_llvm_takes_for_fatal_ends_the_job_only() {
+        // An instruction of another machine.
+        let text = "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\ndefine i32 @f() {\n  \
+                    %x = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n  ret i32 %x\n}\n";
+        for _ in 0..3 {
+            let message = compile(text).unwrap_err().message;
+            assert!(message.starts_with("LLVM gave up: "), "{message}");
+            assert!(compile("define void @f() {\n  ret void\n}\n").is_ok());
+        }
     }
 }
