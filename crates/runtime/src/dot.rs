@@ -6,8 +6,8 @@ use crate::allocator::Allocator;
 use crate::context::Context;
 use crate::element::{Element, Store, with_element};
 use crate::gemm::axis::Axis;
-use crate::gemm::pack::{Pack, pack, pack_complex};
-use crate::gemm::{self, Address, Compute, Operand, Product};
+use crate::gemm::pack::{Pack, pack, pack_complex, widen};
+use crate::gemm::{self, Address, Compute, Operand, Product, Widen, Workspace};
 use crate::status::{Status, guard};
 
 pub use crate::gemm::axis::Dim;
@@ -244,12 +244,16 @@ unsafe fn run_in<T: Native>(
         let a = Operand {
             data: left.wrapping_offset(place[0] * dot.left.byte_width() as isize),
             pack: T::packer(dot.left),
+            widen: T::widener(dot.left),
             direct: T::is_native(dot.left) && !dot.result.is_complex(),
+            complex: dot.result.is_complex(),
         };
         let b = Operand {
             data: right.wrapping_offset(place[1] * dot.right.byte_width() as isize),
             pack: pack_right,
+            widen: T::widener(dot.right),
             direct: T::is_native(dot.right) && !dot.result.is_complex(),
+            complex: dot.result.is_complex(),
         };
         let c = match &temporary {
             Some(_) => c.wrapping_add(index * row_count * column_count),
@@ -293,9 +297,10 @@ pub(crate) unsafe fn multiply_all<'a, T: Compute>(
     let work = first.m.len().saturating_mul(first.n.len()).saturating_mul(first.k.len().max(1));
     const LARGE: usize = 1 << 22;
     if count == 1 || work >= LARGE || count < context.threads() {
+        let mut workspace = Workspace::default();
         for index in 0..count {
             // SAFETY: the caller's promise.
-            unsafe { gemm::multiply(context, &product(index))? };
+            unsafe { gemm::multiply(context, &product(index), &mut workspace)? };
         }
         return Ok(());
     }
@@ -311,9 +316,11 @@ pub(crate) unsafe fn multiply_all<'a, T: Compute>(
     let alone = Context::default();
     let failure = std::sync::Mutex::new(None);
     context.parallel_for(count, ((1 << 17) / work.max(1)).max(1), |begin, end| {
+        let mut workspace = Workspace::default();
         for index in begin..end {
+            let product = shared.get(index);
             // SAFETY: the caller's promise; results of different products do not overlap.
-            if let Err(error) = unsafe { gemm::multiply(&alone, &shared.get(index)) } {
+            if let Err(error) = unsafe { gemm::multiply(&alone, &product, &mut workspace) } {
                 *failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(error);
             }
         }
@@ -330,6 +337,8 @@ pub(crate) trait Native: Compute {
     /// How operands with such elements are packed. Complex numbers count as numbers twice as many; see
     /// [`pack_complex`] for the right operand.
     fn packer(element: Element) -> Pack<Self>;
+    /// How runs of such elements are converted.
+    fn widener(element: Element) -> Widen<Self>;
     /// Rounds dense sums into a result with such elements.
     ///
     /// # Safety
@@ -354,6 +363,10 @@ macro_rules! native {
 
             fn packer(element: Element) -> Pack<$type> {
                 with_element!(element, S => pack::<S, $type>)
+            }
+
+            fn widener(element: Element) -> Widen<$type> {
+                with_element!(element, S => widen::<S, $type>)
             }
 
             unsafe fn round(

@@ -98,9 +98,20 @@ compute_integer!(i64, 256, micro::for_i64);
 pub(crate) struct Operand<T> {
     pub data: *const u8,
     pub pack: Pack<T>,
+    /// Converts a run of elements.
+    pub widen: Widen<T>,
     /// Whether the elements are `T`s that can be read where they are.
     pub direct: bool,
+    /// Whether the elements are parts of complex numbers.
+    pub complex: bool,
 }
+
+/// Converts `count` elements from an offset on.
+///
+/// # Safety
+///
+/// They are inside the matrix, and there is room for so many.
+pub(crate) type Widen<T> = unsafe fn(matrix: *const u8, offset: isize, count: usize, into: *mut T);
 
 /// The product `c = a · b`. Strides of `m` are those in `a` and `c`, of `n` those in `b` and `c`, of
 /// `k` those in `a` and `b`; all counted in elements.
@@ -127,12 +138,47 @@ const COLUMNS_AT_ONCE: usize = 2048;
 /// Rows up to which packing the right operand does not pay.
 const FEW_ROWS: usize = 48;
 
+/// Memory that one product after the other uses, so that small ones need not ask for any.
+pub(crate) struct Workspace<T> {
+    steps: [Vec<isize>; 2],
+    places: Vec<isize>,
+    row_places: Vec<isize>,
+    column_places: Vec<isize>,
+    left: Vec<T>,
+    tail_columns: Vec<T>,
+    tile: Vec<T>,
+}
+
+impl<T> Default for Workspace<T> {
+    fn default() -> Workspace<T> {
+        Workspace {
+            steps: Default::default(),
+            places: Vec::new(),
+            row_places: Vec::new(),
+            column_places: Vec::new(),
+            left: Vec::new(),
+            tail_columns: Vec::new(),
+            tile: Vec::new(),
+        }
+    }
+}
+
+/// Room for so many values, of any value.
+fn room<T: Compute>(values: &mut Vec<T>, count: usize) -> Result<*mut T> {
+    if values.len() < count {
+        values.try_reserve_exact(count - values.len()).map_err(|_| out_of_memory())?;
+        values.resize(count, T::ZERO);
+    }
+    Ok(values.as_mut_ptr())
+}
+
 /// # Safety
 ///
 /// The operands are readable, and the result writable by nobody else, at all places that the axes lead to.
 pub(crate) unsafe fn multiply<T: Compute>(
     context: &Context,
     product: &Product<'_, T>,
+    workspace: &mut Workspace<T>,
 ) -> Result<()> {
     let (m, n, k) = (product.m.len(), product.n.len(), product.k.len());
     if m == 0 || n == 0 {
@@ -151,8 +197,7 @@ pub(crate) unsafe fn multiply<T: Compute>(
         && product.n.dims.iter().all(|dim| dim.strides[0] == 1)
         && product.n.dims.len() <= 1
         && product.k.stride(1).is_some();
-    let mut steps_a = Vec::new();
-    let mut steps_b = Vec::new();
+    let [mut steps_a, mut steps_b] = std::mem::take(&mut workspace.steps);
     // An empty sum still writes zeros.
     let blocks = k.div_ceil(T::BLOCK).max(1);
     let block = k.div_ceil(blocks).next_multiple_of(2);
@@ -203,27 +248,30 @@ pub(crate) unsafe fn multiply<T: Compute>(
                 add: k0 > 0,
             };
             let tasks = row_blocks * column_blocks;
-            let run = |begin: usize, end: usize| {
-                for task in begin..end {
-                    let (row, column) = (task / column_blocks, task % column_blocks);
-                    let rows = row * rows..m.min((row + 1) * rows);
-                    let panels = column * panels_each..panels.min((column + 1) * panels_each);
-                    // SAFETY: the caller's promise; tasks write different tiles.
-                    if unsafe { job.compute(rows, panels) }.is_err() {
-                        failed.store(true, Ordering::Relaxed);
-                    }
+            // SAFETY of all calls: the caller's promise; tasks write different tiles.
+            let run = |task: usize, workspace: &mut Workspace<T>| {
+                let (row, column) = (task / column_blocks, task % column_blocks);
+                let rows = row * rows..m.min((row + 1) * rows);
+                let panels = column * panels_each..panels.min((column + 1) * panels_each);
+                // SAFETY: see above.
+                if unsafe { job.compute(rows, panels, workspace) }.is_err() {
+                    failed.store(true, Ordering::Relaxed);
                 }
             };
             if threads > 1 {
-                context.parallel_for(tasks, 1, run);
+                context.parallel_for(tasks, 1, |begin, end| {
+                    let mut workspace = Workspace::default();
+                    (begin..end).for_each(|task| run(task, &mut workspace));
+                });
             } else {
-                run(0, tasks);
+                (0..tasks).for_each(|task| run(task, workspace));
             }
             if failed.into_inner() {
                 return Err(out_of_memory());
             }
         }
     }
+    workspace.steps = [steps_a, steps_b];
     Ok(())
 }
 
@@ -246,34 +294,33 @@ impl<T: Compute> Job<'_, T> {
         &self,
         rows: std::ops::Range<usize>,
         panels: std::ops::Range<usize>,
+        workspace: &mut Workspace<T>,
     ) -> Result<()> {
+        let Workspace { places, row_places, column_places, left, tail_columns, tile, .. } =
+            workspace;
         let kernels = T::kernels();
         let width = kernels.lanes * 2;
         let depth = self.steps_a.len();
         let tiles = rows.len().div_ceil(kernels.rows);
-        let block = scratch::<T>(tiles * kernels.rows * depth)?;
-        let left = block.as_ptr().cast::<T>();
-        let mut places = Vec::new();
+        let left = room(left, tiles * kernels.rows * depth)?;
+        // For a tile that cannot be written in place.
+        let spare = room(tile, MAX_ROWS * width)?;
         for tile in 0..tiles {
             let first = rows.start + tile * kernels.rows;
             let count = kernels.rows.min(rows.end - first);
-            self.product.m.offsets(0, first, count, &mut places);
+            self.product.m.offsets(0, first, count, places);
             // SAFETY: inside the scratch memory; the matrix is the caller's promise.
             unsafe {
                 let into = left.add(tile * kernels.rows * depth);
-                (self.product.a.pack)(self.product.a.data, &places, self.steps_a, count, into);
+                (self.product.a.pack)(self.product.a.data, places, self.steps_a, count, into);
             }
         }
-        // Room for a tile that cannot be written in place, and for columns left over.
-        let mut tail = [T::ZERO; MAX_ROWS * 64];
-        let mut tail_columns = Vec::new();
-        let (mut row_places, mut column_places) = (Vec::new(), Vec::new());
         for panel in panels {
             let first = panel * width;
             let count = width.min(self.columns - first);
             let vectors = count.div_ceil(kernels.lanes);
             let lanes = vectors * kernels.lanes;
-            self.product.n.offsets(1, self.n0 + first, count, &mut column_places);
+            self.product.n.offsets(1, self.n0 + first, count, column_places);
             let (b, b_step) = match &self.packed {
                 Some(packed) => {
                     (packed.get().wrapping_add(first * depth).cast_const(), width as isize)
@@ -286,30 +333,29 @@ impl<T: Compute> Job<'_, T> {
                     (data.wrapping_offset(self.product.n.offset(0, start) + k0), step)
                 }
                 None => {
-                    self.product.n.offsets(0, self.n0 + first, count, &mut places);
-                    tail_columns.resize(lanes * depth, T::ZERO);
-                    let into = tail_columns.as_mut_ptr();
+                    self.product.n.offsets(0, self.n0 + first, count, places);
+                    let into = room(tail_columns, lanes * depth)?;
                     // SAFETY: the room was made above; the matrix is the caller's promise.
                     unsafe {
                         (self.product.b.pack)(
                             self.product.b.data,
-                            &places,
+                            places,
                             self.steps_b,
                             lanes,
                             into,
                         )
                     };
-                    (tail_columns.as_ptr(), lanes as isize)
+                    (into.cast_const(), lanes as isize)
                 }
             };
-            let in_place = count == lanes && is_arithmetic(&column_places) == Some(1);
+            let in_place = count == lanes && is_arithmetic(column_places) == Some(1);
             for tile in 0..tiles {
                 let first = rows.start + tile * kernels.rows;
                 let height = kernels.rows.min(rows.end - first);
-                self.product.m.offsets(1, first, height, &mut row_places);
+                self.product.m.offsets(1, first, height, row_places);
                 let kernel = kernels.table[vectors - 1][height - 1];
                 let a = left.wrapping_add(tile * kernels.rows * depth).cast_const();
-                let c_step = if in_place { is_arithmetic(&row_places) } else { None };
+                let c_step = if in_place { is_arithmetic(row_places) } else { None };
                 if let Some(c_step) = c_step {
                     let c = self.product.c.wrapping_offset(row_places[0] + column_places[0]);
                     let tile = Tile { k: depth, a, b, b_step, c, c_step, add: self.add };
@@ -317,15 +363,16 @@ impl<T: Compute> Job<'_, T> {
                     unsafe { kernel(&tile) };
                     continue;
                 }
-                let c = tail.as_mut_ptr();
+                let c = spare;
                 let tile = Tile { k: depth, a, b, b_step, c, c_step: lanes as isize, add: false };
                 // SAFETY: packed above, and the room is enough for the largest tile.
                 unsafe { kernel(&tile) };
                 for (i, &row) in row_places.iter().enumerate() {
                     for (j, &column) in column_places.iter().enumerate() {
-                        // SAFETY: the caller's promise.
-                        let target = unsafe { &mut *self.product.c.offset(row + column) };
-                        let value = tail[i * lanes + j];
+                        // SAFETY: computed just now; the result is the caller's promise.
+                        let (value, target) = unsafe {
+                            (*spare.add(i * lanes + j), &mut *self.product.c.offset(row + column))
+                        };
                         *target = if self.add { target.add(value) } else { value };
                     }
                 }

@@ -76,6 +76,24 @@ fn is_run(steps: &[isize]) -> bool {
     steps.windows(2).all(|pair| pair[1] - pair[0] == 1)
 }
 
+/// Converts a run of elements.
+///
+/// # Safety
+///
+/// See [`super::Widen`].
+pub(crate) unsafe fn widen<S: Load<T>, T>(
+    matrix: *const u8,
+    offset: isize,
+    count: usize,
+    into: *mut T,
+) {
+    let from = matrix.cast::<S>().wrapping_offset(offset);
+    for i in 0..count {
+        // SAFETY: the caller's promise.
+        unsafe { into.add(i).write((*from.add(i)).load()) };
+    }
+}
+
 /// Packs the right operand of a product of complex numbers so that the product of real matrices with
 /// twice the columns and steps is what it should be: `(re, im) · ((re, im), (-im, re))`. Every row
 /// and step comes twice, once for each part, with the same place; the first of each is even.

@@ -30,7 +30,7 @@ pub(super) unsafe fn multiply<T: Compute>(
         false => (product.b, product.a, product.m, 1),
     };
     let kind = match (product.k.stride(1 - side), lines.stride(0)) {
-        _ if !matrix.direct => return Ok(false),
+        _ if matrix.complex => return Ok(false),
         (Some(1), Some(_)) => Kind::Dots,
         (Some(_), Some(1)) => Kind::Sums,
         _ => return Ok(false),
@@ -50,9 +50,10 @@ pub(super) unsafe fn multiply<T: Compute>(
     let grain = (super::SERIAL / k).max(1);
     match kind {
         Kind::Dots => context.parallel_for(count, grain, |begin, end| {
+            let mut converted = Vec::new();
             for line in begin..end {
                 // SAFETY: the caller's promise; every line has a place of its own.
-                unsafe { job.dot(line) };
+                unsafe { job.dot(line, &mut converted) };
             }
         }),
         Kind::Sums => {
@@ -92,12 +93,19 @@ impl<T: Compute> Job<'_, T> {
     /// # Safety
     ///
     /// The line is in the matrix.
-    unsafe fn dot(&self, line: usize) {
-        let start = self.matrix.data.cast::<T>().wrapping_offset(line as isize * self.line_step);
-        // SAFETY: the line lies together.
-        let y = unsafe { std::slice::from_raw_parts(start, self.x.len()) };
-        // SAFETY: equally long.
-        let sum = unsafe { dot(self.x, y) };
+    unsafe fn dot(&self, line: usize, converted: &mut Vec<T>) {
+        let offset = line as isize * self.line_step;
+        let count = self.x.len();
+        let y = if self.matrix.direct {
+            self.matrix.data.cast::<T>().wrapping_offset(offset)
+        } else {
+            converted.resize(count, T::ZERO);
+            // SAFETY: the line lies together, and there is room for it.
+            unsafe { (self.matrix.widen)(self.matrix.data, offset, count, converted.as_mut_ptr()) };
+            converted.as_ptr()
+        };
+        // SAFETY: the line lies together, or has been converted just now; equally long.
+        let sum = unsafe { dot(self.x, std::slice::from_raw_parts(y, count)) };
         // SAFETY: the caller's promise.
         unsafe { *self.c.get().offset(self.lines.offset(1, line)) = sum };
     }
@@ -108,9 +116,33 @@ impl<T: Compute> Job<'_, T> {
     unsafe fn sums(&self, begin: usize, end: usize) {
         let mut sums = [T::ZERO; STRIP];
         let sums = &mut sums[..end - begin];
-        let start = self.matrix.data.cast::<T>().wrapping_add(begin);
-        // SAFETY: the caller's promise.
-        unsafe { add_rows(self.x, start, self.k_step, sums) };
+        if self.matrix.direct {
+            let start = self.matrix.data.cast::<T>().wrapping_add(begin);
+            // SAFETY: the caller's promise.
+            unsafe { add_rows(self.x, start, self.k_step, sums) };
+        } else {
+            // Some rows at a time are converted, and then added like others.
+            const ROWS: usize = 8;
+            let mut converted = [T::ZERO; ROWS * STRIP];
+            for (block, x) in self.x.chunks(ROWS).enumerate() {
+                for row in 0..x.len() {
+                    let step = (block * ROWS + row) as isize * self.k_step;
+                    let into = &mut converted[row * STRIP..];
+                    // SAFETY: the caller's promise, and there is room for a strip.
+                    unsafe {
+                        let offset = begin as isize + step;
+                        (self.matrix.widen)(
+                            self.matrix.data,
+                            offset,
+                            sums.len(),
+                            into.as_mut_ptr(),
+                        );
+                    }
+                }
+                // SAFETY: converted just now.
+                unsafe { add_rows(x, converted.as_ptr(), STRIP as isize, sums) };
+            }
+        }
         for (place, &sum) in sums.iter().enumerate() {
             // SAFETY: the caller's promise.
             unsafe { *self.c.get().offset(self.lines.offset(1, begin + place)) = sum };
