@@ -7,7 +7,7 @@
 //! held inside their arrays.
 
 use rxla_base::{Error, Result};
-use rxla_hlo::op::{Concatenate, Gather, Pad};
+use rxla_hlo::op::{Concatenate, Gather, Pad, PaddingDimension};
 use rxla_hlo::{ElementType, Op};
 use rxla_kernel::{BinaryOp, Convert, Scalar, Value};
 
@@ -70,7 +70,7 @@ pub(crate) fn concatenate(
 }
 
 /// `condition ? x : y`.
-fn choose(
+pub(crate) fn choose(
     emitter: &mut Emitter<'_>,
     (condition, at): (Value, usize),
     x: Placed,
@@ -82,20 +82,29 @@ fn choose(
 }
 
 /// Where an element of a `pad` comes from.
-struct Padded {
+pub(crate) struct Padded {
     /// It is padding for sure.
-    outside: bool,
+    pub(crate) outside: bool,
     /// Expressions and what each must reach for the operand to be there.
     conditions: Vec<(Affine, i64)>,
     /// The operand's index, held inside.
-    index: Index,
+    pub(crate) index: Index,
 }
 
 fn padded(emitter: &mut Emitter<'_>, node: &Node, op: &Pad) -> Result<Padded> {
-    let operand = array(emitter.module.operand_shape(node.id, 0))?;
-    let dims = operand.dims.clone();
+    let dims = array(emitter.module.operand_shape(node.id, 0))?.dims.clone();
+    Ok(padded_index(emitter, &node.index, &op.padding, &dims))
+}
+
+/// Where the element at an index of a padded array comes from in the array.
+pub(crate) fn padded_index(
+    emitter: &mut Emitter<'_>,
+    index: &Index,
+    padding: &[PaddingDimension],
+    dims: &[i64],
+) -> Padded {
     let mut result = Padded { outside: false, conditions: Vec::new(), index: Index::new() };
-    for ((own, padding), &size) in node.index.iter().zip(&op.padding).zip(&dims) {
+    for ((own, padding), &size) in index.iter().zip(padding).zip(dims) {
         let shifted = own.plus_constant(-padding.low);
         let mut required = vec![(shifted.clone(), 0)];
         let mut place = shifted;
@@ -115,12 +124,24 @@ fn padded(emitter: &mut Emitter<'_>, node: &Node, op: &Pad) -> Result<Padded> {
         }
         if result.outside || size == 0 {
             result.outside = true;
-            return Ok(result);
+            return result;
         }
         let place = emitter.clamped(&place, size - 1);
         result.index.push(place);
     }
-    Ok(result)
+    result
+}
+
+impl Padded {
+    /// The condition under which the element is not padding, if it has to be asked.
+    pub(crate) fn condition(&self, emitter: &mut Emitter<'_>) -> Option<(Value, usize)> {
+        let mut all = None;
+        for (expression, border) in &self.conditions {
+            let condition = emitter.condition(expression, *border);
+            all = emitter.both(all, Some(condition));
+        }
+        all
+    }
 }
 
 pub(crate) fn pad_needs(emitter: &mut Emitter<'_>, node: &Node, op: &Pad) -> Result<Vec<Node>> {
@@ -141,12 +162,7 @@ pub(crate) fn pad(
 ) -> Result<Placed> {
     let &[inside, value] = operands else { return Ok(operands[0]) };
     let padded = padded(emitter, node, op)?;
-    let mut all = None;
-    for (expression, border) in padded.conditions {
-        let condition = emitter.condition(&expression, border);
-        all = emitter.both(all, Some(condition));
-    }
-    match all {
+    match padded.condition(emitter) {
         Some(condition) => choose(emitter, condition, inside, value),
         None => Ok(inside),
     }

@@ -12,7 +12,7 @@ use rxla_kernel::{BinaryOp, ComparePredicate, Value};
 
 use crate::affine::{Affine, Index, linear};
 use crate::emitter::{Emitter, Frame, Leaf, Node, Placed};
-use crate::{Element, Source, dot, dynamic, ops, reduce, scalar};
+use crate::{Element, Source, dot, dynamic, ops, reduce, scalar, window};
 
 /// What an op needs before it can be computed.
 type Needs = Vec<Node>;
@@ -179,6 +179,7 @@ impl Emitter<'_> {
             | Op::Iota(_)
             | Op::DynamicUpdateSlice(_)
             | Op::Reduce(_)
+            | Op::ReduceWindow(_)
             | Op::Dot(_) => Vec::new(),
             other => return Err(Error::unimplemented(format!("`{}` in a kernel", other.name()))),
         })
@@ -268,6 +269,7 @@ impl Emitter<'_> {
             Op::Pad(op) => return dynamic::pad(self, node, op, &operands),
             Op::DynamicUpdateSlice(_) => return dynamic::update_slice(self, node),
             Op::Reduce(op) => return reduce::element(self, node, op),
+            Op::ReduceWindow(op) => return window::element(self, node, op),
             Op::Dot(op) => return dot::element(self, node, op),
             other => return Err(Error::unimplemented(format!("`{}` in a kernel", other.name()))),
         };
@@ -530,7 +532,7 @@ pub(crate) fn leaf_count(shape: &Shape) -> usize {
 }
 
 /// How many leaves stand before element `element` of a tuple.
-fn leaves_before(tuple: &Shape, element: usize) -> Result<usize> {
+pub(crate) fn leaves_before(tuple: &Shape, element: usize) -> Result<usize> {
     let elements = tuple
         .as_tuple()
         .ok_or_else(|| Error::invalid_argument(format!("`{tuple}` is no tuple")))?;

@@ -206,6 +206,46 @@ impl<'a> Emitter<'a> {
         }
     }
 
+    /// `if condition`, with the values of either block.
+    pub(crate) fn if_else(
+        &mut self,
+        condition: Value,
+        then: impl FnOnce(&mut Self) -> Result<Vec<Value>>,
+        otherwise: impl FnOnce(&mut Self) -> Result<Vec<Value>>,
+    ) -> Result<Vec<Value>> {
+        let floor = self.floor;
+        let mut failure = None;
+        let mut block =
+            |emitter: &mut Self, fill: &mut dyn FnMut(&mut Self) -> Result<Vec<Value>>| {
+                emitter.open();
+                emitter.floor = emitter.depth();
+                let yields = fill(emitter).unwrap_or_else(|error| {
+                    failure = Some(error);
+                    Vec::new()
+                });
+                emitter.floor = floor;
+                emitter.close(yields)
+            };
+        let mut then = Some(then);
+        let mut otherwise = Some(otherwise);
+        let then = block(self, &mut |emitter| then.take().expect("once")(emitter));
+        let otherwise = block(self, &mut |emitter| otherwise.take().expect("once")(emitter));
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        let results: Vec<Value> = then
+            .yields
+            .iter()
+            .map(|&value| {
+                let ty = self.builder.ty(value);
+                self.builder.fresh(ty)
+            })
+            .collect();
+        let results_of = results.clone();
+        self.builder.push(Statement::If { condition, results, then, otherwise });
+        Ok(results_of)
+    }
+
     fn open(&mut self) {
         self.builder.open();
         self.caches.push(Cache::default());

@@ -2,18 +2,19 @@
 
 use rxla_base::{Error, Result};
 use rxla_hlo::{Dims, InstructionId, Module, Op};
-use rxla_kernel::{BinaryOp, Builder, Linkage, LoopKind};
+use rxla_kernel::{BinaryOp, Builder, ComparePredicate, Linkage, LoopKind};
 
 use crate::affine::{Index, linear};
 use crate::column::{Columns, columns, tile, tile_end};
 use crate::dynamic::update_start;
-use crate::element::{array, leaf_count, leaf_shape, operand_of_leaf};
+use crate::element::{array, leaf_count, leaf_shape, leaves_before, operand_of_leaf};
 use crate::emitter::{Emitter, Leaf, Node};
 use crate::nest::{Loop, Style, split_units};
 use crate::plan::{NestId, Plan};
 use crate::root::bind;
 use crate::scalar::store;
 use crate::transpose::crossing;
+use crate::window::{Cumulative, cumulative};
 use crate::{Destination, Element, Part};
 
 /// A result in the memory of an operand, by leaves.
@@ -28,6 +29,14 @@ pub(crate) struct Job {
     /// What the nest runs over.
     dims: Dims,
     targets: Vec<Target>,
+    kind: Kind,
+}
+
+enum Kind {
+    /// Each element for itself.
+    Elements,
+    /// Updates of what lies in the targets already.
+    Scatter(Node),
 }
 
 /// A result that a nest computes, or a part of it.
@@ -58,19 +67,134 @@ pub(crate) fn jobs(emitter: &Emitter<'_>, root: &Node, aliases: &[Alias]) -> Res
                 let node = emitter.operand(&update, 1, Default::default());
                 let own = array(&module[node.id].shape)?.dims.clone();
                 let target = Target { leaf, node, dims: dims.clone(), update: Some(update) };
-                last.push(Job { dims: own, targets: vec![target] });
+                last.push(Job { dims: own, targets: vec![target], kind: Kind::Elements });
             }
             continue;
+        }
+        let mut node = node;
+        if let Some(scatter) = scatter_of(emitter, &node) {
+            let old = emitter.operand(&scatter, scatter.leaf, Default::default());
+            let in_place = alias.is_some_and(|alias| source(emitter, &old) == Some(alias.operand));
+            scattered(emitter, &mut last, leaf, &scatter)?;
+            if in_place {
+                continue;
+            }
+            // Else the operand is copied first.
+            node = old;
         }
         let target = Target { leaf, node, dims: dims.clone(), update: None };
         match jobs.iter_mut().find(|job| job.dims == dims) {
             Some(job) => job.targets.push(target),
-            None => jobs.push(Job { dims, targets: vec![target] }),
+            None => jobs.push(Job { dims, targets: vec![target], kind: Kind::Elements }),
         }
     }
     // Other results may read what is about to be overwritten.
     jobs.extend(last);
     Ok(jobs)
+}
+
+/// The `scatter` that makes a result; the node's leaf is which of its results.
+fn scatter_of(emitter: &Emitter<'_>, node: &Node) -> Option<Node> {
+    let node = maker(emitter, node);
+    let own = !emitter.frames[node.frame].leaves.contains_key(&node.id);
+    (own && matches!(emitter.module[node.id].op, Op::Scatter(_))).then_some(node)
+}
+
+/// What makes a leaf of a value, through tuples and copies.
+fn maker(emitter: &Emitter<'_>, node: &Node) -> Node {
+    let module = emitter.module;
+    let mut node = node.clone();
+    while !emitter.frames[node.frame].leaves.contains_key(&node.id) {
+        let operands = module[node.id].operands();
+        match &module[node.id].op {
+            Op::Tuple(_) => {
+                let Ok((number, leaf)) = operand_of_leaf(module, node.id, node.leaf) else { break };
+                node = Node { id: operands[number], leaf, ..node };
+            }
+            Op::GetTupleElement(op) => {
+                let Ok(before) = leaves_before(&module[operands[0]].shape, op.index as usize)
+                else {
+                    break;
+                };
+                node = Node { id: operands[0], leaf: before + node.leaf, ..node };
+            }
+            Op::Copy(_) => node.id = operands[0],
+            _ => break,
+        }
+    }
+    node
+}
+
+/// The operand leaf that a value is, if it is one.
+fn source(emitter: &Emitter<'_>, node: &Node) -> Option<usize> {
+    let node = maker(emitter, node);
+    match emitter.frames[node.frame].leaves.get(&node.id)? {
+        Leaf::Sources(_, first) => Some(first + node.leaf),
+        Leaf::Outer(..) | Leaf::Elements(_) => None,
+    }
+}
+
+/// Adds a result to the nest of its `scatter`.
+fn scattered(emitter: &Emitter<'_>, jobs: &mut Vec<Job>, leaf: usize, node: &Node) -> Result<()> {
+    let module = emitter.module;
+    let known = jobs.iter_mut().find(|job| match &job.kind {
+        Kind::Scatter(other) => other.id == node.id,
+        Kind::Elements => false,
+    });
+    let target = Target { leaf, node: node.clone(), dims: Dims::new(), update: None };
+    match known {
+        Some(job) => job.targets.push(target),
+        None => {
+            let count = module[node.id].operands().len() / 2;
+            let dims = array(module.operand_shape(node.id, count + 1))?.dims.clone();
+            jobs.push(Job { dims, targets: vec![target], kind: Kind::Scatter(node.clone()) });
+        }
+    }
+    Ok(())
+}
+
+fn run_scatter(
+    emitter: &mut Emitter<'_>,
+    nest: NestId,
+    job: &Job,
+    node: &Node,
+    destinations: &[Destination],
+) -> Result<()> {
+    let Op::Scatter(op) = &emitter.module[node.id].op else {
+        return Err(Error::internal("a scatter that is none"));
+    };
+    let count = emitter.module[node.id].operands().len() / 2;
+    let mut own = Vec::new();
+    for k in 0..count {
+        // Each of its arrays once: the reducer makes all of them.
+        let mut targets = job.targets.iter().filter(|target| target.node.leaf == k);
+        match (targets.next(), targets.next()) {
+            (Some(target), None) => own.push(destinations[target.leaf]),
+            _ => return Err(Error::unimplemented("a `scatter` of which results are left out")),
+        }
+    }
+    for target in &job.targets {
+        let mut access = emitter.access(target.leaf, &Default::default(), 0);
+        // No load of the operand may come after any store.
+        access.nest = usize::MAX;
+        if let Some(learned) = &mut emitter.learned {
+            learned.stores.push(access);
+        }
+    }
+    crate::scatter::run(emitter, nest, node, op, &own)
+}
+
+/// The cumulative reduction that a nest consists of.
+fn cumulative_of(emitter: &Emitter<'_>, job: &Job) -> Option<(Node, Cumulative)> {
+    let found = job.targets.iter().find_map(|target| {
+        let node = maker(emitter, &target.node);
+        if emitter.frames[node.frame].leaves.contains_key(&node.id) {
+            return None;
+        }
+        let Op::ReduceWindow(op) = &emitter.module[node.id].op else { return None };
+        Some((cumulative(emitter, &node, op)?, node))
+    });
+    found.map(|(cumulative, node)| (Node { leaf: 0, ..node }, cumulative))
 }
 
 /// The updates, the first one first, that make a result from an operand.
@@ -117,9 +241,11 @@ pub(crate) fn updates(module: &Module, id: InstructionId) -> Vec<Alias> {
     for result in 0..leaf_count(&module[id].shape) {
         let node = Node { leaf: result, ..root.clone() };
         let free = |operand: &usize| aliases.iter().all(|alias| alias.operand != *operand);
-        let found = (0..operands)
-            .filter(free)
-            .find(|&operand| updates_of(&emitter, &node, operand).is_some());
+        let scattered = scatter_of(&emitter, &node)
+            .and_then(|node| source(&emitter, &emitter.operand(&node, node.leaf, Index::new())));
+        let found = (0..operands).filter(free).find(|&operand| {
+            scattered == Some(operand) || updates_of(&emitter, &node, operand).is_some()
+        });
         aliases.extend(found.map(|operand| Alias { operand, result }));
     }
     aliases
@@ -127,7 +253,11 @@ pub(crate) fn updates(module: &Module, id: InstructionId) -> Vec<Alias> {
 
 /// How many units a nest can be split into.
 pub(crate) fn units(emitter: &mut Emitter<'_>, job: &Job) -> i64 {
-    if job.dims.contains(&0) {
+    let whole = match &job.kind {
+        Kind::Elements => job.dims.contains(&0) || cumulative_of(emitter, job).is_some(),
+        Kind::Scatter(_) => true,
+    };
+    if whole {
         return 1;
     }
     let mut loops = emitter.loops(NestId::Results(0), &job.dims, LoopKind::Vector);
@@ -159,6 +289,11 @@ pub(crate) fn run_job(
     if dims.contains(&0) {
         return Ok(());
     }
+    if let Kind::Scatter(node) = &job.kind {
+        return once(emitter, part, &mut |emitter| {
+            run_scatter(emitter, nest, job, node, destinations)
+        });
+    }
     let mut loops = emitter.loops(nest, dims, LoopKind::Vector);
     let mut starts = Vec::new();
     for target in &job.targets {
@@ -170,6 +305,14 @@ pub(crate) fn run_job(
     let mut finish = |emitter: &mut Emitter<'_>, index: &Index| {
         compute_targets(emitter, job, &starts, index, destinations, results)
     };
+    if let Some((node, cumulative)) = cumulative_of(emitter, job) {
+        let Op::ReduceWindow(op) = &emitter.module[node.id].op else {
+            return Err(Error::internal("a window that is none"));
+        };
+        return once(emitter, part, &mut |emitter| {
+            cumulative.run(emitter, (nest, dims.len()), &node, op, loops.clone(), &mut finish)
+        });
+    }
     if let Some(columns) = columns_of(emitter, job, &loops) {
         return run_columns(emitter, (nest, dims.len()), loops, &columns, part, &mut finish);
     }
@@ -190,6 +333,19 @@ pub(crate) fn run_job(
         finish(emitter, index)?;
         Ok(Vec::new())
     })?;
+    Ok(())
+}
+
+/// Work that cannot be divided is the piece's that begins with unit 0.
+fn once(
+    emitter: &mut Emitter<'_>,
+    part: Part,
+    run: &mut dyn FnMut(&mut Emitter<'_>) -> Result<()>,
+) -> Result<()> {
+    let Part::Range(begin, _) = part else { return run(emitter) };
+    let zero = emitter.builder.index(0);
+    let first = emitter.builder.compare(ComparePredicate::Eq, begin, zero);
+    emitter.if_else(first, |emitter| run(emitter).map(|()| Vec::new()), |_| Ok(Vec::new()))?;
     Ok(())
 }
 

@@ -36,9 +36,11 @@ mod reduce;
 mod rng;
 mod root;
 mod scalar;
+mod scatter;
 #[cfg(test)]
 mod tests;
 mod transpose;
+mod window;
 
 use rxla_base::Result;
 use rxla_hlo::{InstructionId, Module};
