@@ -16,7 +16,7 @@ mod loaded;
 pub mod strided;
 
 pub use backend::{Backend, Program, Run};
-pub use backends::backends;
+pub use backends::{CodeCache, USUAL, backends};
 pub use buffer::Buffer;
 pub use client::{Client, ClientOptions};
 pub use compile_options::{CompileOptions, LogicalDevice};

@@ -10,9 +10,10 @@ fn main() {
     let mut module = rxla_hlo::text::parse(&text, &Default::default())
         .unwrap_or_else(|e| panic!("{e:?}"))
         .module;
-    let mut program = rxla_cpu::lower(&mut module).unwrap();
+    rxla_cpu::optimize(&mut module).unwrap();
+    let mut program = rxla_cpu::lower(&module).unwrap();
     if !emitted {
-        rxla_cpu::schedule(&mut program.kernels);
+        rxla_cpu::vectorize(&mut program.kernels, 512);
     }
     println!("{}", program.kernels);
 }

@@ -287,6 +287,10 @@ impl<'a> Assignment<'a> {
                 {
                     continue;
                 }
+                // One that is read later on is not asked about: asking costs.
+                if self.ranges[&value].end != 2 * compute.position + 1 {
+                    continue;
+                }
                 // An operand may occur several times; each occurrence must allow it.
                 let mut same = (index..compute.operands.len())
                     .filter(|&other| compute.operands[other] == operand);

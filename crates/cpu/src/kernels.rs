@@ -9,13 +9,18 @@ pub(crate) struct Cost {
     pub(crate) work: u64,
 }
 
-pub(crate) fn cost(module: &Module, id: InstructionId) -> Cost {
+/// `None` if there is no kernel for it.
+pub(crate) fn cost(module: &Module, id: InstructionId) -> Option<Cost> {
     let cost = rxla_emit::cost(module, id);
+    // Nothing is what it also says of what it cannot do; asking costs as much as looking.
+    if cost == rxla_emit::Cost::default() && rxla_emit::supports(module, id).is_err() {
+        return None;
+    }
     let cycles = cost.operations / 4 + cost.bytes / 8;
-    Cost { work: u64::try_from(cycles).unwrap_or(0) }
+    Some(Cost { work: u64::try_from(cycles).unwrap_or(0) })
 }
 
 /// Whether a result leaf may lie where an operand leaf lies.
 pub(crate) fn in_place(module: &Module, id: InstructionId, operand: usize, result: usize) -> bool {
-    rxla_emit::supports(module, id).is_ok() && rxla_emit::in_place(module, id, operand, result)
+    rxla_emit::in_place(module, id, operand, result)
 }

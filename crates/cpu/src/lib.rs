@@ -6,6 +6,7 @@
 //!
 //! * [`pipeline`]: HLO to HLO, [`fuse`] last;
 //! * [`plan`]: what runs in which order, without tuples; [`liveness`] says when values are alive;
+//! * [`schedule`]: the order of instructions;
 //! * [`buffers`]: where values live, and which copies that leaves;
 //! * [`program`]: the driver and its kernels in kernel IR;
 //! * [`executable`]: machine code, and runs of it.
@@ -25,6 +26,7 @@ pub mod pipeline;
 mod place;
 pub mod plan;
 pub mod program;
+pub mod schedule;
 
 use std::sync::Arc;
 
@@ -34,6 +36,7 @@ use rxla_llvm::Compiler;
 use rxla_passes::RunOptions;
 
 pub use executable::Executable;
+pub use rxla_llvm::DiskCache;
 
 /// How to compile.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +51,7 @@ pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Executable> {
     let mut program = lower(&module)?;
     let compiler = Compiler::host()?;
     debug_assert!(check(&program.kernels), "kernels verify");
-    schedule(&mut program.kernels, compiler.target().vector_bits());
+    vectorize(&mut program.kernels, compiler.target().vector_bits());
     debug_assert!(check(&program.kernels), "scheduled kernels verify");
     let code = compiler.compile(&program.kernels, &options.llvm, &executable::resolve)?;
     Executable::new(module, program, code)
@@ -69,7 +72,7 @@ pub fn optimize(module: &mut Module) -> Result<()> {
 
 /// Writes the program of an optimised module, not yet scheduled.
 pub fn lower(module: &Module) -> Result<program::Program> {
-    let plan = plan::Plan::new(module, &|computation| module.post_order(computation))?;
+    let plan = plan::Plan::new(module, &|computation| schedule::order(module, computation))?;
     let in_place = |compute: &plan::Compute, operand: usize, result: usize| {
         kernels::in_place(module, compute.instruction, operand, result)
     };
@@ -86,7 +89,7 @@ fn check(kernels: &rxla_kernel::Module) -> bool {
 }
 
 /// Kernel IR as the code generator wants it, for vectors of so many bits.
-pub fn schedule(kernels: &mut rxla_kernel::Module, vector_bits: u32) {
+pub fn vectorize(kernels: &mut rxla_kernel::Module, vector_bits: u32) {
     let target = rxla_kernel::schedule::Target { vector_bits };
     for function in &mut kernels.functions {
         rxla_kernel::schedule::pipeline(function, &target);

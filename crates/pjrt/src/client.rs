@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use rxla::{Client, ClientOptions, Device, Error, MemoryKind, Result};
+use rxla::{Client, ClientOptions, CodeCache, Device, Error, MemoryKind, Result};
 
 use crate::abi::{self, entry};
 use crate::description::{self, TOPOLOGIES, TopologyObject};
@@ -125,6 +126,21 @@ fn device_count(options: &BTreeMap<String, Value>) -> Result<usize> {
     )
 }
 
+/// Where compiled code is kept: in the folder that `RXLA_CACHE_DIR` names, nowhere if that is empty,
+/// and where such things are kept if it is not there.
+fn code_cache() -> Option<CodeCache> {
+    const BOUND: u64 = 1 << 30;
+    let directory = match std::env::var_os("RXLA_CACHE_DIR") {
+        Some(named) if named.is_empty() => return None,
+        Some(named) => PathBuf::from(named),
+        None => match std::env::var_os("XDG_CACHE_HOME").filter(|folder| !folder.is_empty()) {
+            Some(folder) => PathBuf::from(folder).join("rxla"),
+            None => PathBuf::from(std::env::var_os("HOME")?).join(".cache/rxla"),
+        },
+    };
+    Some(CodeCache { directory, bound: BOUND })
+}
+
 /// What runs programs: an option, else the variable `RXLA_BACKEND`, else what is usual.
 fn backend(options: &BTreeMap<String, Value>) -> Result<Option<String>> {
     match options.get("backend") {
@@ -144,9 +160,8 @@ fn client_options(options: &BTreeMap<String, Value>) -> Result<ClientOptions> {
         memory_limit: physical_memory().unwrap_or(u64::MAX / 2),
         ..ClientOptions::default()
     };
-    if let Some(backend) = backend(options)? {
-        client.backends = rxla::backends(&backend)?;
-    }
+    let backend = backend(options)?;
+    client.backends = rxla::backends(backend.as_deref().unwrap_or(rxla::USUAL), code_cache())?;
     match options.get("memory_limit") {
         None => {}
         Some(Value::Int(limit)) if *limit > 0 => client.memory_limit = limit.unsigned_abs(),

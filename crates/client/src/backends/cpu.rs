@@ -6,13 +6,23 @@ use rxla_base::{Error, Result};
 use rxla_cpu::Executable;
 use rxla_hlo::{Literal, Module};
 
+use super::CodeCache;
 use super::world::{KeptByCall, options};
 use crate::backend::{Backend, Program, Run};
 use crate::compile_options::CompileOptions;
 
 /// Compiles what one device runs alone.
 pub(crate) struct CpuBackend {
-    pub(crate) options: rxla_cpu::Options,
+    options: rxla_cpu::Options,
+}
+
+impl CpuBackend {
+    pub(crate) fn new(cache: Option<CodeCache>) -> CpuBackend {
+        let mut options = rxla_cpu::Options::default();
+        options.llvm.disk =
+            cache.map(|cache| rxla_cpu::DiskCache::new(cache.directory, cache.bound));
+        CpuBackend { options }
+    }
 }
 
 impl Backend for CpuBackend {

@@ -5,6 +5,7 @@ mod cpu;
 mod interpreter;
 mod world;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rxla_base::{Error, Result};
@@ -12,16 +13,21 @@ use rxla_base::{Error, Result};
 use crate::backend::Backend;
 use interpreter::InterpreterBackend;
 
+/// Where compiled code is kept for the next process.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CodeCache {
+    pub directory: PathBuf,
+    /// Bytes that it may take.
+    pub bound: u64,
+}
+
 /// The backends that somebody means who names one: the named one, and behind it those that run what
 /// it does not.
-pub fn backends(name: &str) -> Result<Vec<Arc<dyn Backend>>> {
+pub fn backends(name: &str, cache: Option<CodeCache>) -> Result<Vec<Arc<dyn Backend>>> {
     match name {
         "interpreter" => Ok(vec![Arc::new(InterpreterBackend)]),
         #[cfg(feature = "cpu")]
-        "cpu" => {
-            let cpu = cpu::CpuBackend { options: rxla_cpu::Options::default() };
-            Ok(vec![Arc::new(cpu), Arc::new(InterpreterBackend)])
-        }
+        "cpu" => Ok(vec![Arc::new(cpu::CpuBackend::new(cache)), Arc::new(InterpreterBackend)]),
         other => Err(Error::invalid_argument(format!(
             "there is no backend `{other}`, only {}",
             NAMES.join(" and ")
@@ -35,7 +41,10 @@ const NAMES: &[&str] = &[
     "cpu",
 ];
 
+/// The name of the backend of which a client is made if nobody says.
+pub const USUAL: &str = "interpreter";
+
 /// What a client uses if nobody says.
 pub(crate) fn usual() -> Vec<Arc<dyn Backend>> {
-    vec![Arc::new(InterpreterBackend)]
+    backends(USUAL, None).expect("the usual backend is built in")
 }

@@ -28,14 +28,11 @@ impl Driver<'_> {
             return Ok(());
         }
         let tokens = compute.operands.iter().chain(&compute.results).any(|l| *l == Leaf::Token);
-        if tokens || rxla_emit::supports(module, id).is_err() {
-            return if !tokens && (self.runtime(b, compute)? || self.sort(b, compute)?) {
-                Ok(())
-            } else {
-                self.fallback(b, compute)
-            };
-        }
-        let cost = crate::kernels::cost(module, id);
+        let cost = if tokens { None } else { crate::kernels::cost(module, id) };
+        let Some(cost) = cost else {
+            let runs = !tokens && (self.runtime(b, compute)? || self.sort(b, compute)?);
+            return if runs { Ok(()) } else { self.fallback(b, compute) };
+        };
         let work = cost.work;
         if work <= INLINE_WORK && self.inlined < DRIVER_LIMIT {
             self.inlined += 1;

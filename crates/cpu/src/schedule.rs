@@ -1,0 +1,126 @@
+//! The order in which the instructions of a computation run: that of the text, but what overwrites an
+//! array in place comes after everything else that reads it, where the data allows.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use rxla_hlo::{ComputationId, InstructionId, Module, Op};
+
+/// A search for a path that visits more instructions is given up.
+const SEARCH_LIMIT: usize = 10_000;
+
+/// Operands, control predecessors and readers of what is overwritten before what needs them.
+pub fn order(module: &Module, computation: ComputationId) -> Vec<InstructionId> {
+    let mut later: FxHashMap<InstructionId, Vec<InstructionId>> = FxHashMap::default();
+    for &id in module[computation].instructions() {
+        let Some(overwritten) = overwritten(module, id) else { continue };
+        for &reader in module[overwritten].users() {
+            if reader != id && !needs(module, &later, reader, id) {
+                later.entry(id).or_default().push(reader);
+            }
+        }
+    }
+    if later.is_empty() {
+        return module.post_order(computation);
+    }
+    let mut order = Vec::new();
+    let mut done: FxHashSet<InstructionId> = FxHashSet::default();
+    let mut stack = Vec::new();
+    for &start in module[computation].instructions() {
+        stack.push((start, 0));
+        while let Some((id, next)) = stack.last_mut() {
+            if done.contains(id) {
+                stack.pop();
+                continue;
+            }
+            match before(module, &later, *id).nth(*next) {
+                Some(earlier) => {
+                    *next += 1;
+                    if !done.contains(&earlier) {
+                        stack.push((earlier, 0));
+                    }
+                }
+                None => {
+                    done.insert(*id);
+                    order.push(*id);
+                    stack.pop();
+                }
+            }
+        }
+    }
+    order
+}
+
+/// What an instruction would rather overwrite than copy.
+fn overwritten(module: &Module, id: InstructionId) -> Option<InstructionId> {
+    let updates = |op: &Op| matches!(op, Op::DynamicUpdateSlice(_) | Op::Scatter(_));
+    match &module[id].op {
+        op if updates(op) => module[id].operands().first().copied(),
+        Op::Fusion(fusion) => {
+            let root = module[fusion.calls].root();
+            if !updates(&module[root].op) {
+                return None;
+            }
+            let first = *module[root].operands().first()?;
+            let Op::Parameter(parameter) = &module[first].op else { return None };
+            module[id].operands().get(usize::try_from(parameter.number).ok()?).copied()
+        }
+        _ => None,
+    }
+}
+
+/// What has to stand before an instruction.
+fn before<'a>(
+    module: &'a Module,
+    later: &'a FxHashMap<InstructionId, Vec<InstructionId>>,
+    id: InstructionId,
+) -> impl Iterator<Item = InstructionId> + 'a {
+    let instruction = &module[id];
+    let more = later.get(&id).map_or(&[][..], Vec::as_slice);
+    instruction.operands().iter().chain(instruction.control_predecessors()).chain(more).copied()
+}
+
+/// Whether an instruction has to stand after another.
+fn needs(
+    module: &Module,
+    later: &FxHashMap<InstructionId, Vec<InstructionId>>,
+    id: InstructionId,
+    other: InstructionId,
+) -> bool {
+    let mut seen: FxHashSet<InstructionId> = FxHashSet::default();
+    let mut stack = vec![id];
+    while let Some(id) = stack.pop() {
+        if id == other || seen.len() > SEARCH_LIMIT {
+            return true;
+        }
+        if seen.insert(id) {
+            stack.extend(before(module, later, id));
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rxla_hlo::text::{ParseOptions, parse};
+
+    #[test]
+    fn readers_come_before_what_overwrites() {
+        let text = "HloModule m
+            ENTRY e {
+              x = f32[4] parameter(0)
+              i = s32[] parameter(1)
+              u = f32[1] parameter(2)
+              d = f32[4] dynamic-update-slice(x, u, i)
+              n = f32[4] negate(x)
+              s = f32[4] add(d, x)
+              ROOT t = (f32[4], f32[4], f32[4]) tuple(d, n, s)
+            }";
+        let module = parse(text, &ParseOptions::default()).unwrap().module;
+        let names: Vec<String> = order(&module, module.entry())
+            .into_iter()
+            .map(|id| module[id].name().to_owned())
+            .collect();
+        // `s` needs what the update makes, so it stays behind it.
+        assert_eq!(names, ["x", "i", "u", "n", "d", "s", "t"]);
+    }
+}
