@@ -34,6 +34,10 @@ use operand::{Abi, Ll, Operand};
 /// The name of the unit's own function in its text.
 pub const ENTRY: &str = "kernel";
 
+/// Memory that a kernel may have on the stack: small beside the stacks of threads, so that none
+/// overflows.
+const MOST_STACK_BYTES: u64 = 256 << 10;
+
 /// What the text says about the target; the rest (CPU, features) the target machine knows.
 #[derive(Clone, Debug)]
 pub struct TargetText {
@@ -226,6 +230,10 @@ impl<'a> Emitter<'_, 'a> {
         match function.result {
             None => emit_void!(self, "ret void"),
             Some(ty) => emit_void!(self, "ret {} {}", Abi(ty), Operand::Constant(abi(ty), 0)),
+        }
+        if self.alloca_bytes > MOST_STACK_BYTES {
+            let bytes = self.alloca_bytes;
+            return Err(Error::unimplemented(format!("a kernel with {bytes} bytes on the stack")));
         }
         let attributes = match function.linkage {
             Linkage::Inline if id != self.unit.entry => "#1",

@@ -104,3 +104,15 @@ fn missing_runtime_functions_are_errors() {
     let message = error.err().unwrap().to_string();
     assert_eq!(message, "a kernel calls rxla_not_there, which nothing defines");
 }
+
+#[test]
+fn stacks_do_not_overflow() {
+    let mut b = Builder::new("greedy", Linkage::Kernel, None);
+    let memory = b.alloca(1 << 40, 64);
+    let zero = b.index(0);
+    b.store(memory, zero, zero);
+    let module = Module { functions: vec![b.finish()] };
+    let error = Compiler::host().unwrap().compile(&module, &Options::default(), &no_runtime);
+    let message = error.err().unwrap().to_string();
+    assert!(message.starts_with("unimplemented: a kernel with 1099511627776 bytes"), "{message}");
+}
