@@ -35,7 +35,7 @@ pub(crate) struct Job {
 enum Kind {
     /// Each element for itself.
     Elements,
-    /// Updates of what lies in the targets already.
+    /// Updates of what lies in the targets already: a `scatter` or a `select-and-scatter`.
     Scatter(Node),
 }
 
@@ -72,7 +72,12 @@ pub(crate) fn jobs(emitter: &Emitter<'_>, root: &Node, aliases: &[Alias]) -> Res
             continue;
         }
         let mut node = node;
-        if let Some(scatter) = scatter_of(emitter, &node) {
+        if let Some(scatter) = select_and_scatter_of(emitter, &node) {
+            let own = array(module.operand_shape(scatter.id, 1))?.dims.clone();
+            let target = Target { leaf, node: scatter.clone(), dims: Dims::new(), update: None };
+            node = emitter.operand(&scatter, 2, Default::default());
+            last.push(Job { dims: own, targets: vec![target], kind: Kind::Scatter(scatter) });
+        } else if let Some(scatter) = scatter_of(emitter, &node) {
             let old = emitter.operand(&scatter, scatter.leaf, Default::default());
             let in_place = alias.is_some_and(|alias| source(emitter, &old) == Some(alias.operand));
             scattered(emitter, &mut last, leaf, &scatter)?;
@@ -98,6 +103,12 @@ fn scatter_of(emitter: &Emitter<'_>, node: &Node) -> Option<Node> {
     let node = maker(emitter, node);
     let own = !emitter.frames[node.frame].leaves.contains_key(&node.id);
     (own && matches!(emitter.module[node.id].op, Op::Scatter(_))).then_some(node)
+}
+
+fn select_and_scatter_of(emitter: &Emitter<'_>, node: &Node) -> Option<Node> {
+    let node = maker(emitter, node);
+    let own = !emitter.frames[node.frame].leaves.contains_key(&node.id);
+    (own && matches!(emitter.module[node.id].op, Op::SelectAndScatter(_))).then_some(node)
 }
 
 /// What makes a leaf of a value, through tuples and copies.
@@ -160,8 +171,21 @@ fn run_scatter(
     node: &Node,
     destinations: &[Destination],
 ) -> Result<()> {
-    let Op::Scatter(op) = &emitter.module[node.id].op else {
-        return Err(Error::internal("a scatter that is none"));
+    for target in &job.targets {
+        let mut access = emitter.access(target.leaf, &Default::default(), 0);
+        // No load of the operand may come after any store.
+        access.nest = usize::MAX;
+        if let Some(learned) = &mut emitter.learned {
+            learned.stores.push(access);
+        }
+    }
+    let op = match &emitter.module[node.id].op {
+        Op::Scatter(op) => op,
+        Op::SelectAndScatter(op) => {
+            let destination = destinations[job.targets[0].leaf];
+            return crate::select_and_scatter::run(emitter, nest, node, op, destination);
+        }
+        _ => return Err(Error::internal("a scatter that is none")),
     };
     let count = emitter.module[node.id].operands().len() / 2;
     let mut own = Vec::new();
@@ -171,14 +195,6 @@ fn run_scatter(
         match (targets.next(), targets.next()) {
             (Some(target), None) => own.push(destinations[target.leaf]),
             _ => return Err(Error::unimplemented("a `scatter` of which results are left out")),
-        }
-    }
-    for target in &job.targets {
-        let mut access = emitter.access(target.leaf, &Default::default(), 0);
-        // No load of the operand may come after any store.
-        access.nest = usize::MAX;
-        if let Some(learned) = &mut emitter.learned {
-            learned.stores.push(access);
         }
     }
     crate::scatter::run(emitter, nest, node, op, &own)
@@ -413,7 +429,10 @@ fn compute_targets(
     let one = job.dims.iter().all(|&size| size == 1);
     let mut elements = Vec::new();
     for target in &job.targets {
-        let node = Node { index: index.clone(), ..target.node.clone() };
+        let shape = leaf_shape(&emitter.module[target.node.id].shape, target.node.leaf)?;
+        // A scalar is the same everywhere.
+        let index = if shape.rank() == 0 { Index::new() } else { index.clone() };
+        let node = Node { index, ..target.node.clone() };
         elements.push(emitter.element(&node)?.element);
     }
     for ((target, start), element) in job.targets.iter().zip(starts).zip(elements) {

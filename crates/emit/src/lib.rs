@@ -37,6 +37,7 @@ mod rng;
 mod root;
 mod scalar;
 mod scatter;
+mod select_and_scatter;
 #[cfg(test)]
 mod tests;
 mod transpose;

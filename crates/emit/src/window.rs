@@ -5,7 +5,7 @@
 //! its length.
 
 use rxla_base::{Error, Result};
-use rxla_hlo::op::{BinaryKind, PaddingDimension, ReduceWindow};
+use rxla_hlo::op::{BinaryKind, PaddingDimension, ReduceWindow, Window, WindowDimension};
 use rxla_hlo::{ArrayLiteral, ElementType, Op, TypeClass};
 use rxla_kernel::{LoopKind, Value};
 
@@ -43,16 +43,7 @@ pub(crate) fn element(emitter: &mut Emitter<'_>, node: &Node, op: &ReduceWindow)
             "`reduce-window` of {total} elements each in a kernel"
         )));
     }
-    let padding: Vec<PaddingDimension> = op
-        .window
-        .dimensions
-        .iter()
-        .map(|window| PaddingDimension {
-            low: window.padding_low,
-            high: window.padding_high,
-            interior: window.base_dilation - 1,
-        })
-        .collect();
+    let padding = padding_of(&op.window);
     let first = initial(emitter, node, types.len())?;
     let mut depth = emitter.frames[node.frame].depth;
     depth = node.index.iter().map(|index| emitter.depth_of(index)).fold(depth, usize::max);
@@ -60,15 +51,7 @@ pub(crate) fn element(emitter: &mut Emitter<'_>, node: &Node, op: &ReduceWindow)
     let depth = emitter.placed_at(depth);
     let results = emitter.inside(depth, |emitter| {
         let step = |emitter: &mut Emitter<'_>, inner: &Index, sums: Vec<Element>| {
-            let place: Index = node
-                .index
-                .iter()
-                .zip(inner)
-                .zip(&op.window.dimensions)
-                .map(|((own, inner), window)| {
-                    own.times(window.stride).plus(&inner.times(window.window_dilation))
-                })
-                .collect();
+            let place = place_in(&op.window, &node.index, inner);
             let padded = padded_index(emitter, &place, &padding, &dims);
             let mut elements = Vec::new();
             for (k, &first) in first.iter().enumerate() {
@@ -89,13 +72,7 @@ pub(crate) fn element(emitter: &mut Emitter<'_>, node: &Node, op: &ReduceWindow)
         if total <= STRAIGHT {
             // In a run that looks, too: only so it shows where loops are to be cut.
             let mut sums = start;
-            for place in 0..total {
-                let mut rest = place;
-                let mut inner: Index = sizes.iter().map(|_| Affine::default()).collect();
-                for (own, &size) in inner.iter_mut().zip(&sizes).rev() {
-                    *own = Affine::constant(rest % size);
-                    rest /= size;
-                }
+            for inner in positions(&op.window) {
                 sums = step(emitter, &inner, sums)?;
             }
             return Ok(sums);
@@ -113,6 +90,39 @@ pub(crate) fn element(emitter: &mut Emitter<'_>, node: &Node, op: &ReduceWindow)
         emitter.remember(Node { leaf, ..node.clone() }, Placed { element, depth });
     }
     Ok(Placed { element: results[node.leaf], depth })
+}
+
+/// What a window's padding makes of an array.
+pub(crate) fn padding_of(window: &Window) -> Vec<PaddingDimension> {
+    let padding = |window: &WindowDimension| PaddingDimension {
+        low: window.padding_low,
+        high: window.padding_high,
+        interior: window.base_dilation - 1,
+    };
+    window.dimensions.iter().map(padding).collect()
+}
+
+/// The index in the padded array of an element of the window at an index of the result.
+pub(crate) fn place_in(window: &Window, index: &Index, inner: &Index) -> Index {
+    let place = |((own, inner), window): ((&Affine, &Affine), &WindowDimension)| {
+        own.times(window.stride).plus(&inner.times(window.window_dilation))
+    };
+    index.iter().zip(inner).zip(&window.dimensions).map(place).collect()
+}
+
+/// The indices in a window, in order.
+pub(crate) fn positions(window: &Window) -> impl Iterator<Item = Index> {
+    let sizes: Vec<i64> = window.dimensions.iter().map(|window| window.size).collect();
+    let total: i64 = sizes.iter().product();
+    (0..total).map(move |place| {
+        let mut rest = place;
+        let mut inner: Index = sizes.iter().map(|_| Affine::default()).collect();
+        for (own, &size) in inner.iter_mut().zip(&sizes).rev() {
+            *own = Affine::constant(rest % size);
+            rest /= size;
+        }
+        inner
+    })
 }
 
 /// Along which dimension a window takes in all elements up to (or, reversed, from) each.

@@ -124,3 +124,33 @@ fn scatters() {
          }",
     );
 }
+
+#[test]
+fn gradients_of_windows() {
+    for (dims, source, window) in [
+        ("20,30", "10,15", "size=2x2 stride=2x2"),
+        ("20,30", "10,15", "size=3x3 stride=2x2 pad=1_0x0_1"),
+        ("2,9,9", "2,9,9", "size=1x3x3 pad=0_0x1_1x1_1"),
+        ("9", "11", "size=1 pad=1_1"),
+    ] {
+        check(&format!(
+            "HloModule test
+             ge {{
+               a = s32[] parameter(0)
+               b = s32[] parameter(1)
+               ROOT r = pred[] compare(a, b), direction=GE
+             }}
+             add {{
+               a = s32[] parameter(0)
+               b = s32[] parameter(1)
+               ROOT r = s32[] add(a, b)
+             }}
+             ENTRY main {{
+               p = s32[{dims}] parameter(0)
+               s = s32[{source}] parameter(1)
+               i = s32[] parameter(2)
+               ROOT r = s32[{dims}] select-and-scatter(p, s, i), window={{{window}}}, select=ge, scatter=add
+             }}"
+        ));
+    }
+}

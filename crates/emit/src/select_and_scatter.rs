@@ -1,0 +1,118 @@
+//! `select-and-scatter`: each element of the source is combined into the place of the operand's
+//! element that its window selects, one after the other.
+
+use rxla_base::{Error, Result};
+use rxla_hlo::op::SelectAndScatter;
+use rxla_kernel::{BinaryOp, LoopKind, Type, UnaryOp, Value};
+
+use crate::affine::linear;
+use crate::dynamic::padded_index;
+use crate::element::array;
+use crate::emitter::{Emitter, Node};
+use crate::nest::Style;
+use crate::plan::NestId;
+use crate::reduce::apply;
+use crate::scalar::{load, store};
+use crate::window::{padding_of, place_in, positions};
+use crate::{Destination, Element, ops};
+
+/// More elements of a window are not worth a copy of the code each.
+const MOST: i64 = 64;
+
+/// The element that a window has selected so far.
+#[derive(Clone, Copy)]
+struct Best {
+    element: Element,
+    position: Value,
+    /// Whether there is one; `None` for certain.
+    found: Option<Value>,
+}
+
+/// Combines the source into the destination, which holds the initial value everywhere.
+pub(crate) fn run(
+    emitter: &mut Emitter<'_>,
+    nest: NestId,
+    node: &Node,
+    op: &SelectAndScatter,
+    destination: Destination,
+) -> Result<()> {
+    let module = emitter.module;
+    let operand = array(module.operand_shape(node.id, 0))?;
+    let source = array(module.operand_shape(node.id, 1))?;
+    let ty = operand.element_type;
+    let total: i64 = op.window.dimensions.iter().map(|window| window.size).product();
+    if total > MOST {
+        return Err(Error::unimplemented(format!(
+            "`select-and-scatter` with windows of {total} elements in a kernel"
+        )));
+    }
+    let Destination::Memory(base) = destination else {
+        return Err(Error::unimplemented("`select-and-scatter` in registers"));
+    };
+    if operand.dims.contains(&0) {
+        return Ok(());
+    }
+    let padding = padding_of(&op.window);
+    let mut loops = emitter.loops(nest, &source.dims, LoopKind::Sequential);
+    loops.iter_mut().for_each(|each| each.style = Style::Loop(LoopKind::Sequential));
+    emitter.nest(nest, source.rank(), &loops, &[], &mut |emitter, index, _| {
+        let mut best: Option<Best> = None;
+        for inner in positions(&op.window) {
+            let place = place_in(&op.window, index, &inner);
+            let padded = padded_index(emitter, &place, &padding, &operand.dims);
+            if padded.outside {
+                continue;
+            }
+            let position = emitter.position(&linear(&padded.index, &operand.dims));
+            let valid = padded.condition(emitter).map(|condition| condition.0);
+            let element = emitter.element(&emitter.operand(node, 0, padded.index))?.element;
+            let offered = Best { element, position, found: valid };
+            best = Some(match best {
+                None => offered,
+                Some(held) => better(emitter, op, held, offered)?,
+            });
+        }
+        let Some(best) = best else { return Ok(Vec::new()) };
+        let update = emitter.operand(node, 1, index.clone());
+        let combine = |emitter: &mut Emitter<'_>| {
+            let new = emitter.element(&update)?.element;
+            let old = load(emitter.builder, ty, base, best.position);
+            let sum = apply(emitter, op.scatter, vec![old], vec![new])?;
+            store(emitter.builder, base, best.position, sum[0]);
+            Ok(Vec::new())
+        };
+        match best.found {
+            None => combine(emitter),
+            Some(found) => emitter.if_else(found, combine, |_| Ok(Vec::new())),
+        }
+    })?;
+    Ok(())
+}
+
+/// What a window has selected once another element is offered.
+fn better(
+    emitter: &mut Emitter<'_>,
+    op: &SelectAndScatter,
+    held: Best,
+    offered: Best,
+) -> Result<Best> {
+    let kept = apply(emitter, op.select, vec![held.element], vec![offered.element])?[0].one()?;
+    let b = &mut *emitter.builder;
+    // The offered one is taken if it is there and nothing better is held.
+    let keeps = match held.found {
+        None => kept,
+        Some(found) => b.binary(BinaryOp::And, found, kept),
+    };
+    let mut takes = b.unary(UnaryOp::Not, keeps);
+    if let Some(valid) = offered.found {
+        takes = b.binary(BinaryOp::And, valid, takes);
+    }
+    debug_assert_eq!(b.ty(takes), Type::I1);
+    let element = ops::select(b, takes, offered.element, held.element)?;
+    let position = b.select(takes, offered.position, held.position);
+    let found = match (held.found, offered.found) {
+        (Some(held), Some(offered)) => Some(b.binary(BinaryOp::Or, held, offered)),
+        (None, _) | (_, None) => None,
+    };
+    Ok(Best { element, position, found })
+}
