@@ -26,6 +26,7 @@ pub mod dot;
 pub mod element;
 pub mod fourier;
 mod gemm;
+pub mod linear;
 pub mod pool;
 pub mod sort;
 pub mod status;

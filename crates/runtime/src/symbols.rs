@@ -10,6 +10,7 @@ use half::{bf16, f16};
 use crate::convolution::rxla_convolution;
 use crate::dot::rxla_dot;
 use crate::fourier::rxla_fft;
+use crate::linear::{rxla_cholesky, rxla_triangular_solve};
 use crate::pool::rxla_parallel_for;
 use crate::sort::{rxla_sort, rxla_topk};
 
@@ -52,12 +53,14 @@ const TABLE: &[Symbol] = table! {
     "memcpy" => libc::memcpy,
     "memmove" => libc::memmove,
     "memset" => libc::memset,
+    "rxla_cholesky" => rxla_cholesky,
     "rxla_convolution" => rxla_convolution,
     "rxla_dot" => rxla_dot,
     "rxla_fft" => rxla_fft,
     "rxla_parallel_for" => rxla_parallel_for,
     "rxla_sort" => rxla_sort,
     "rxla_topk" => rxla_topk,
+    "rxla_triangular_solve" => rxla_triangular_solve,
 };
 
 // Remainders of integers and floats have the signs and special cases of C's in Rust too.
