@@ -2,14 +2,14 @@
 //! element that its window selects, one after the other.
 
 use rxla_base::{Error, Result};
-use rxla_hlo::op::SelectAndScatter;
-use rxla_kernel::{BinaryOp, LoopKind, Type, UnaryOp, Value};
+use rxla_hlo::op::{SelectAndScatter, Window};
+use rxla_kernel::{BinaryOp, ComparePredicate, LoopKind, Scalar, Type, UnaryOp, Value};
 
 use crate::affine::linear;
 use crate::dynamic::padded_index;
 use crate::element::array;
 use crate::emitter::{Emitter, Node};
-use crate::nest::Style;
+use crate::nest::{Loop, Style};
 use crate::plan::NestId;
 use crate::reduce::apply;
 use crate::scalar::{load, store};
@@ -18,12 +18,16 @@ use crate::{Destination, Element, ops};
 
 /// More elements of a window are not worth a copy of the code each.
 const MOST: i64 = 64;
+/// Up to so many each is written, whether it is selected or not, where that lets lanes do it.
+const FEW: i64 = 16;
 
 /// The element that a window has selected so far.
 #[derive(Clone, Copy)]
 struct Best {
     element: Element,
     position: Value,
+    /// Which of the window's elements it is.
+    number: Value,
     /// Whether there is one; `None` for certain.
     found: Option<Value>,
 }
@@ -55,8 +59,13 @@ pub(crate) fn run(
     let padding = padding_of(&op.window);
     let mut loops = emitter.loops(nest, &source.dims, LoopKind::Sequential);
     loops.iter_mut().for_each(|each| each.style = Style::Loop(LoopKind::Sequential));
+    let lanes = total <= FEW && loops.last().is_some_and(|last| apart(last, &op.window));
+    if lanes && let Some(last) = loops.last_mut() {
+        last.style = Style::Loop(LoopKind::Vector);
+    }
     emitter.nest(nest, source.rank(), &loops, &[], &mut |emitter, index, _| {
         let mut best: Option<Best> = None;
+        let mut places = Vec::new();
         for inner in positions(&op.window) {
             let place = place_in(&op.window, index, &inner);
             let padded = padded_index(emitter, &place, &padding, &operand.dims);
@@ -66,7 +75,9 @@ pub(crate) fn run(
             let position = emitter.position(&linear(&padded.index, &operand.dims));
             let valid = padded.condition(emitter).map(|condition| condition.0);
             let element = emitter.element(&emitter.operand(node, 0, padded.index))?.element;
-            let offered = Best { element, position, found: valid };
+            let number = emitter.builder.constant(Scalar::I32, places.len() as u64);
+            places.push(position);
+            let offered = Best { element, position, number, found: valid };
             best = Some(match best {
                 None => offered,
                 Some(held) => better(emitter, op, held, offered)?,
@@ -74,6 +85,22 @@ pub(crate) fn run(
         }
         let Some(best) = best else { return Ok(Vec::new()) };
         let update = emitter.operand(node, 1, index.clone());
+        if lanes {
+            let new = emitter.element(&update)?.element;
+            for (number, position) in places.into_iter().enumerate() {
+                let old = load(emitter.builder, ty, base, position);
+                let sum = apply(emitter, op.scatter, vec![old], vec![new])?[0];
+                let b = &mut *emitter.builder;
+                let number = b.constant(Scalar::I32, number as u64);
+                let mut selected = b.compare(ComparePredicate::Eq, best.number, number);
+                if let Some(found) = best.found {
+                    selected = b.binary(BinaryOp::And, selected, found);
+                }
+                let next = ops::select(b, selected, sum, old)?;
+                store(b, base, position, next);
+            }
+            return Ok(Vec::new());
+        }
         let combine = |emitter: &mut Emitter<'_>| {
             let new = emitter.element(&update)?.element;
             let old = load(emitter.builder, ty, base, best.position);
@@ -87,6 +114,18 @@ pub(crate) fn run(
         }
     })?;
     Ok(())
+}
+
+/// Whether windows next to each other along a loop have no element in common, so that lanes write
+/// to places of their own.
+fn apart(each: &Loop, window: &Window) -> bool {
+    each.members.iter().all(|member| {
+        let window = &window.dimensions[member.1.dimension];
+        let span = (window.size - 1) * window.window_dilation + 1;
+        let plain =
+            window.padding_low == 0 && window.padding_high == 0 && window.base_dilation == 1;
+        plain && window.stride >= span
+    })
 }
 
 /// What a window has selected once another element is offered.
@@ -110,9 +149,10 @@ fn better(
     debug_assert_eq!(b.ty(takes), Type::I1);
     let element = ops::select(b, takes, offered.element, held.element)?;
     let position = b.select(takes, offered.position, held.position);
+    let number = b.select(takes, offered.number, held.number);
     let found = match (held.found, offered.found) {
         (Some(held), Some(offered)) => Some(b.binary(BinaryOp::Or, held, offered)),
         (None, _) | (_, None) => None,
     };
-    Ok(Best { element, position, found })
+    Ok(Best { element, position, number, found })
 }

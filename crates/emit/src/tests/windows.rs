@@ -132,6 +132,8 @@ fn gradients_of_windows() {
         ("20,30", "10,15", "size=3x3 stride=2x2 pad=1_0x0_1"),
         ("2,9,9", "2,9,9", "size=1x3x3 pad=0_0x1_1x1_1"),
         ("9", "11", "size=1 pad=1_1"),
+        ("2,9,12,40", "2,5,6,40", "size=1x3x3x1 stride=1x2x2x1 pad=0_0x1_1x0_1x0_0"),
+        ("4,40", "4,13", "size=1x2 stride=1x3"),
     ] {
         check(&format!(
             "HloModule test
