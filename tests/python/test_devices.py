@@ -119,6 +119,8 @@ def test_values_that_are_to_be_spread_alike(mesh):
         return y * 3
 
     sharding = NamedSharding(mesh, P("x", "y"))
-    result = jax.jit(f)(jax.device_put(X, sharding))
-    np.testing.assert_array_equal(result, np.full(X.shape, 3))
-    assert result.sharding.is_equivalent_to(sharding, 2)
+    x = jax.device_put(X, sharding)
+    for f, g in [(f, np.full(X.shape, 3)), (lambda x: shard_alike(x, jnp.zeros(x.shape))[1], 0 * X)]:
+        result = jax.jit(f)(x)
+        np.testing.assert_array_equal(result, g)
+        assert result.sharding.is_equivalent_to(sharding, 2)

@@ -18,6 +18,7 @@ mod tiles;
 use rxla_base::{Diagnostic, Error, Result, Severity};
 use rxla_hlo::{
     AliasKind, BufferDonor, ComputationLayout, InstructionId, Module, Op, Shape, Sharding,
+    ShardingKind,
 };
 
 use move_parts::Devices;
@@ -87,7 +88,11 @@ fn results(module: &Module, flow: &flow::Flow, partitions: usize) -> Result<Vec<
                 Some(Sharding::Tuple(list)) => list.get(index),
                 single => single,
             };
-            if let Some(declared) = declared {
+            // A member of a group that is to be spread alike says nothing of its own.
+            let unknown = |sharding: &Sharding| {
+                matches!(sharding, Sharding::Single(single) if single.kind == ShardingKind::Unknown)
+            };
+            if let Some(declared) = declared.filter(|&declared| !unknown(declared)) {
                 return Tiles::of(declared, array.rank(), partitions);
             }
             let source = match (&module[root].op, path.is_empty()) {
