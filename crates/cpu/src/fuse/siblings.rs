@@ -140,7 +140,7 @@ impl<'a> Merger<'a> {
     /// Whether something outside both needs `from` and is needed by `to`.
     fn reaches(&self, from: usize, to: usize) -> bool {
         let module = self.module;
-        let first = self.groups[from].roots.iter().map(|root| self.position[root]).min();
+        let first = self.earliest(from);
         let targets: FxHashSet<InstructionId> = self.groups[from].roots.iter().copied().collect();
         let own: FxHashSet<InstructionId> = self.groups[to].members.iter().copied().collect();
         let mut seen: FxHashSet<InstructionId> = FxHashSet::default();
@@ -167,12 +167,12 @@ impl<'a> Merger<'a> {
             if let Some(&group) = self.root_of.get(&id) {
                 // All its results exist only when all its operands do.
                 let group = &self.groups[group];
-                if group.roots.iter().all(|root| Some(self.position[root]) < first) {
+                if group.roots.iter().all(|root| self.position[root] < first) {
                     continue;
                 }
                 inputs(module, group).into_iter().for_each(&mut visit);
             } else {
-                if Some(self.position[&id]) < first {
+                if self.position[&id] < first {
                     continue;
                 }
                 module[id].operands().iter().copied().for_each(&mut visit);
@@ -180,6 +180,29 @@ impl<'a> Merger<'a> {
             module[id].control_predecessors().iter().copied().for_each(&mut visit);
         }
         false
+    }
+
+    /// A position before which nothing stands that needs the group. Results of a merged group all
+    /// need what any of them needs, so that its earliest may stand before what it needs.
+    fn earliest(&self, group: usize) -> usize {
+        let span = |group: &Group| {
+            let positions = group.roots.iter().map(|root| self.position[root]);
+            let first = positions.clone().min().unwrap_or(0);
+            (first, positions.max().unwrap_or(0))
+        };
+        let (mut earliest, _) = span(&self.groups[group]);
+        loop {
+            let before = earliest;
+            for merged in self.groups.iter().filter(|group| group.roots.len() > 1) {
+                let (first, last) = span(merged);
+                if last >= earliest {
+                    earliest = earliest.min(first);
+                }
+            }
+            if earliest == before {
+                return earliest;
+            }
+        }
     }
 
     fn unite(&mut self, into: usize, from: usize) {
