@@ -12,12 +12,12 @@ use rxla_hlo::{Dims, ElementType, InstructionId, Op};
 use rxla_kernel::{BinaryOp, Builder, LoopKind, Value};
 
 use crate::affine::Index;
-use crate::element::array;
 use crate::emitter::{Emitter, Node, Placed};
 use crate::nest::{Loop, Style};
 use crate::plan::NestId;
 use crate::reduce::{Combine, apply, identity};
 use crate::scalar::{load, store};
+use crate::shapes::array;
 use crate::{Element, ops};
 
 /// Rows that are combined before they join the tile.

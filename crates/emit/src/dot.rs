@@ -6,13 +6,13 @@ use rxla_hlo::{ArrayShape, ElementType, InstructionId, Module};
 use rxla_kernel::LoopKind;
 
 use crate::affine::{Affine, Index};
-use crate::element::array;
 use crate::emitter::{Emitter, Node, Placed};
 use crate::nest::Style;
 use crate::ops;
 use crate::plan::NestId;
 use crate::reduce::element_of;
 use crate::scalar::number;
+use crate::shapes::array;
 use crate::{Element, scalar};
 
 /// Products that are worth no call: contracted elements, and results of one batch.

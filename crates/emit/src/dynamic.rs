@@ -12,9 +12,10 @@ use rxla_hlo::{ElementType, Op};
 use rxla_kernel::{BinaryOp, Convert, Scalar, Value};
 
 use crate::affine::{Affine, Index};
-use crate::element::{Known, array};
+use crate::condition::Known;
 use crate::emitter::{Emitter, Node, Placed};
 use crate::scalar::scalar_of;
+use crate::shapes::array;
 use crate::{Element, ops};
 
 /// The operands that an element may come from, each with where it begins.

@@ -6,13 +6,14 @@
 //! allows: what does not depend on a loop stands before it.
 
 use rxla_base::{Error, Result};
-use rxla_hlo::Op;
-use rxla_hlo::{ArrayShape, ComputationId, Dims, InstructionId, Shape};
-use rxla_kernel::{BinaryOp, ComparePredicate, Value};
+use rxla_hlo::{Dims, Op};
 
 use crate::affine::{Affine, Index, linear};
-use crate::emitter::{Emitter, Frame, Leaf, Node, Placed};
-use crate::{Element, Source, dot, dynamic, ops, reduce, scalar, window};
+use crate::emitter::{Emitter, Leaf, Node, Placed};
+use crate::shapes::{
+    array, check_plain, leaf_shape, leaves_before, operand_of_leaf, unimplemented,
+};
+use crate::{Element, Source, dot, dynamic, ops, reduce, scalar, support, window};
 
 /// What an op needs before it can be computed.
 type Needs = Vec<Node>;
@@ -77,6 +78,7 @@ impl Emitter<'_> {
         }
         let module = self.module;
         let instruction = &module[node.id];
+        support::check(&instruction.op)?;
         let same = |emitter: &Self, number: usize| {
             // Predicates and bounds may be scalars.
             let rank = array(module.operand_shape(node.id, number))?.rank();
@@ -181,7 +183,7 @@ impl Emitter<'_> {
             | Op::Reduce(_)
             | Op::ReduceWindow(_)
             | Op::Dot(_) => Vec::new(),
-            other => return Err(Error::unimplemented(format!("`{}` in a kernel", other.name()))),
+            other => return Err(Error::internal(format!("`{}` has no needs", other.name()))),
         })
     }
 
@@ -271,7 +273,7 @@ impl Emitter<'_> {
             Op::Reduce(op) => return reduce::element(self, node, op),
             Op::ReduceWindow(op) => return window::element(self, node, op),
             Op::Dot(op) => return dot::element(self, node, op),
-            other => return Err(Error::unimplemented(format!("`{}` in a kernel", other.name()))),
+            other => return Err(Error::internal(format!("`{}` has no elements", other.name()))),
         };
         Ok(Placed { element, depth })
     }
@@ -404,154 +406,4 @@ impl Emitter<'_> {
         }
         result
     }
-
-    /// The root of a computation called with this node's operands, at this node's index.
-    fn called(&mut self, node: &Node, computation: ComputationId) -> Result<Node> {
-        let key = Node { index: Index::new(), leaf: usize::MAX - 1, ..node.clone() };
-        let frame = match self.frame_numbers.get(&(key.frame, key.id)) {
-            Some(&frame) => frame,
-            None => {
-                let operands = self.module[node.id].operands();
-                let parameters = self.module[computation].parameters();
-                let leaves = parameters
-                    .iter()
-                    .zip(operands)
-                    .map(|(&parameter, &operand)| (parameter, Leaf::Outer(node.frame, operand)));
-                let frame =
-                    Frame { leaves: leaves.collect(), depth: self.frames[node.frame].depth };
-                self.frames.push(frame);
-                self.frame_numbers.insert((key.frame, key.id), self.frames.len() - 1);
-                self.frames.len() - 1
-            }
-        };
-        let id = self.module[computation].root();
-        Ok(Node { frame, id, ..node.clone() })
-    }
-
-    /// A computation of scalars applied to elements; the leaf of its result.
-    pub(crate) fn applied(
-        &mut self,
-        computation: ComputationId,
-        arguments: Vec<Placed>,
-        leaf: usize,
-    ) -> Result<Placed> {
-        let frame = self.frame_of(computation, arguments);
-        let id = self.module[computation].root();
-        self.element(&Node { frame, id, leaf, index: Index::new() })
-    }
-
-    /// A frame in which the parameters of a computation are these elements.
-    pub(crate) fn frame_of(&mut self, computation: ComputationId, arguments: Vec<Placed>) -> usize {
-        let depth = arguments.iter().map(|argument| argument.depth).max().unwrap_or(self.base);
-        let parameters = self.module[computation].parameters();
-        let leaves = parameters
-            .iter()
-            .zip(arguments)
-            .map(|(&parameter, argument)| (parameter, Leaf::Elements(vec![argument])));
-        self.frames.push(Frame { leaves: leaves.collect(), depth });
-        self.frames.len() - 1
-    }
-
-    /// Whether an expression is at least `border`.
-    pub(crate) fn at_least(&mut self, expression: &Affine, border: i64) -> Known {
-        let (low, high) = self.range(expression);
-        if low >= border {
-            return Known::Always;
-        }
-        if high < border {
-            return Known::Never;
-        }
-        self.want_cut(expression, border);
-        Known::Sometimes
-    }
-
-    /// The condition that [`Known::Sometimes`] stands for, with its depth.
-    pub(crate) fn condition(&mut self, expression: &Affine, border: i64) -> (Value, usize) {
-        let position = self.position(expression);
-        let depth = self.placed_at(self.depth_of(expression));
-        let condition = self.at(depth, |b| {
-            let border = b.index(border);
-            b.compare(ComparePredicate::Sge, position, border)
-        });
-        (condition, depth)
-    }
-
-    /// Both conditions.
-    pub(crate) fn both(
-        &mut self,
-        one: Option<(Value, usize)>,
-        other: Option<(Value, usize)>,
-    ) -> Option<(Value, usize)> {
-        let (Some((a, at)), Some((b, bt))) = (one, other) else { return one.or(other) };
-        let depth = at.max(bt);
-        Some((self.at(depth, |builder| builder.binary(BinaryOp::And, a, b)), depth))
-    }
-}
-
-/// What is known of a comparison before it is made.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Known {
-    Always,
-    Never,
-    Sometimes,
-}
-
-pub(crate) fn array(shape: &Shape) -> Result<&ArrayShape> {
-    let array =
-        shape.as_array().ok_or_else(|| Error::unimplemented(format!("a `{shape}` in a kernel")))?;
-    if array.is_static() {
-        Ok(array)
-    } else {
-        Err(Error::unimplemented(format!("the dynamic shape `{array}` in a kernel")))
-    }
-}
-
-fn check_plain(shape: &ArrayShape) -> Result<()> {
-    match &shape.layout {
-        Some(layout) if !layout.is_row_major() => Err(unimplemented("bitcast", "between layouts")),
-        _ => Ok(()),
-    }
-}
-
-fn unimplemented(op: &str, what: &str) -> Error {
-    Error::unimplemented(format!("`{op}` {what} in a kernel"))
-}
-
-pub(crate) fn leaf_shape(shape: &Shape, leaf: usize) -> Result<&ArrayShape> {
-    let leaves = shape.leaves();
-    let (_, shape) =
-        leaves.get(leaf).ok_or_else(|| Error::internal(format!("`{shape}` has no leaf {leaf}")))?;
-    array(shape)
-}
-
-pub(crate) fn leaf_count(shape: &Shape) -> usize {
-    match shape {
-        Shape::Tuple(elements) => elements.iter().map(leaf_count).sum(),
-        Shape::Array(_) | Shape::Buffer(_) | Shape::Token | Shape::Opaque => 1,
-    }
-}
-
-/// How many leaves stand before element `element` of a tuple.
-pub(crate) fn leaves_before(tuple: &Shape, element: usize) -> Result<usize> {
-    let elements = tuple
-        .as_tuple()
-        .ok_or_else(|| Error::invalid_argument(format!("`{tuple}` is no tuple")))?;
-    Ok(elements.iter().take(element).map(leaf_count).sum())
-}
-
-/// Which operand of a `tuple` a leaf of it belongs to, and the leaf of that operand.
-pub(crate) fn operand_of_leaf(
-    module: &rxla_hlo::Module,
-    id: InstructionId,
-    leaf: usize,
-) -> Result<(usize, usize)> {
-    let mut rest = leaf;
-    for number in 0..module[id].operands().len() {
-        let count = leaf_count(module.operand_shape(id, number));
-        if rest < count {
-            return Ok((number, rest));
-        }
-        rest -= count;
-    }
-    Err(Error::internal(format!("`{}` has no leaf {leaf}", module[id].name())))
 }

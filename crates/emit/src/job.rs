@@ -7,12 +7,13 @@ use rxla_kernel::{BinaryOp, Builder, ComparePredicate, Linkage, LoopKind};
 use crate::affine::{Index, linear};
 use crate::column::{Columns, columns, tile, tile_end};
 use crate::dynamic::update_start;
-use crate::element::{array, leaf_count, leaf_shape, leaves_before, operand_of_leaf};
-use crate::emitter::{Emitter, Leaf, Node};
+use crate::emitter::{Emitter, Node};
 use crate::nest::{Loop, Style, split_units};
 use crate::plan::{NestId, Plan};
 use crate::root::bind;
 use crate::scalar::store;
+use crate::shapes::{array, leaf_count, leaf_shape};
+use crate::trace::{maker, scatter_of, select_and_scatter_of, source, updates_of};
 use crate::transpose::crossing;
 use crate::window::{Cumulative, cumulative};
 use crate::{Destination, Element, Part};
@@ -98,53 +99,6 @@ pub(crate) fn jobs(emitter: &Emitter<'_>, root: &Node, aliases: &[Alias]) -> Res
     Ok(jobs)
 }
 
-/// The `scatter` that makes a result; the node's leaf is which of its results.
-fn scatter_of(emitter: &Emitter<'_>, node: &Node) -> Option<Node> {
-    let node = maker(emitter, node);
-    let own = !emitter.frames[node.frame].leaves.contains_key(&node.id);
-    (own && matches!(emitter.module[node.id].op, Op::Scatter(_))).then_some(node)
-}
-
-fn select_and_scatter_of(emitter: &Emitter<'_>, node: &Node) -> Option<Node> {
-    let node = maker(emitter, node);
-    let own = !emitter.frames[node.frame].leaves.contains_key(&node.id);
-    (own && matches!(emitter.module[node.id].op, Op::SelectAndScatter(_))).then_some(node)
-}
-
-/// What makes a leaf of a value, through tuples and copies.
-fn maker(emitter: &Emitter<'_>, node: &Node) -> Node {
-    let module = emitter.module;
-    let mut node = node.clone();
-    while !emitter.frames[node.frame].leaves.contains_key(&node.id) {
-        let operands = module[node.id].operands();
-        match &module[node.id].op {
-            Op::Tuple(_) => {
-                let Ok((number, leaf)) = operand_of_leaf(module, node.id, node.leaf) else { break };
-                node = Node { id: operands[number], leaf, ..node };
-            }
-            Op::GetTupleElement(op) => {
-                let Ok(before) = leaves_before(&module[operands[0]].shape, op.index as usize)
-                else {
-                    break;
-                };
-                node = Node { id: operands[0], leaf: before + node.leaf, ..node };
-            }
-            Op::Copy(_) => node.id = operands[0],
-            _ => break,
-        }
-    }
-    node
-}
-
-/// The operand leaf that a value is, if it is one.
-fn source(emitter: &Emitter<'_>, node: &Node) -> Option<usize> {
-    let node = maker(emitter, node);
-    match emitter.frames[node.frame].leaves.get(&node.id)? {
-        Leaf::Sources(_, first) => Some(first + node.leaf),
-        Leaf::Outer(..) | Leaf::Elements(_) => None,
-    }
-}
-
 /// Adds a result to the nest of its `scatter`.
 fn scattered(emitter: &Emitter<'_>, jobs: &mut Vec<Job>, leaf: usize, node: &Node) -> Result<()> {
     let module = emitter.module;
@@ -211,38 +165,6 @@ fn cumulative_of(emitter: &Emitter<'_>, job: &Job) -> Option<(Node, Cumulative)>
         Some((cumulative(emitter, &node, op)?, node))
     });
     found.map(|(cumulative, node)| (Node { leaf: 0, ..node }, cumulative))
-}
-
-/// The updates, the first one first, that make a result from an operand.
-fn updates_of(emitter: &Emitter<'_>, node: &Node, operand: usize) -> Option<Vec<Node>> {
-    let module = emitter.module;
-    let mut node = node.clone();
-    let mut updates = Vec::new();
-    // More updates on top of each other than this are written as a whole.
-    while updates.len() < 16 {
-        match emitter.frames[node.frame].leaves.get(&node.id) {
-            Some(Leaf::Sources(_, first)) if first + node.leaf == operand => {
-                updates.reverse();
-                return (!updates.is_empty()).then_some(updates);
-            }
-            Some(_) => return None,
-            None => {}
-        }
-        let instruction = &module[node.id];
-        match &instruction.op {
-            Op::Tuple(_) => {
-                let (number, leaf) = operand_of_leaf(module, node.id, node.leaf).ok()?;
-                node = Node { id: instruction.operands()[number], leaf, ..node };
-            }
-            Op::Copy(_) => node.id = instruction.operands()[0],
-            Op::DynamicUpdateSlice(_) => {
-                updates.push(node.clone());
-                node.id = instruction.operands()[0];
-            }
-            _ => return None,
-        }
-    }
-    None
 }
 
 /// Which results are updates of operands, and so may be made in place.

@@ -21,7 +21,9 @@
 //! computed once per row though nobody says so.
 
 mod affine;
+mod calls;
 mod column;
+mod condition;
 mod cost;
 mod dot;
 mod dynamic;
@@ -38,8 +40,11 @@ mod root;
 mod scalar;
 mod scatter;
 mod select_and_scatter;
+mod shapes;
+mod support;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod transpose;
 mod window;
 

@@ -10,11 +10,11 @@ use rxla_hlo::{ComputationId, ElementType, InstructionId, Module, Op, TypeClass}
 use rxla_kernel::{BinaryOp, Builder, LoopKind, Value};
 
 use crate::affine::Index;
-use crate::element::{array, leaf_shape};
 use crate::emitter::{Emitter, Node, Placed};
 use crate::nest::Style;
 use crate::plan::NestId;
 use crate::scalar::{number, scalar_of};
+use crate::shapes::{array, leaf_shape};
 use crate::{Element, ops};
 
 /// Elements of a long sum that are added before they join the rest.

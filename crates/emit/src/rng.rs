@@ -11,8 +11,8 @@ use rxla_kernel::{
     BinaryOp, Builder, ComparePredicate, Convert, LoopKind, Scalar, Statement, Value,
 };
 
-use crate::element::array;
 use crate::scalar::scalar_of;
+use crate::shapes::array;
 use crate::{Destination, Part, Source};
 
 /// How the numbers are made.

@@ -7,10 +7,10 @@ use rxla_kernel::{Builder, Linkage, Type};
 
 use crate::affine::Index;
 use crate::cost::cost_of;
-use crate::element::{array, leaf_count, leaf_shape};
 use crate::emitter::{Emitter, Frame, Leaf, Node};
 use crate::job::{Alias, jobs, run_job, units, updates};
 use crate::plan::{Access, Learned, NestId, Plan};
+use crate::shapes::{array, leaf_count, leaf_shape};
 use crate::{Cost, Destination, Element, Part, Source, rng};
 
 /// What a run into a scratch function showed.

@@ -7,12 +7,12 @@ use rxla_hlo::op::Scatter;
 use rxla_kernel::{BinaryOp, ComparePredicate, Convert, LoopKind, Scalar, Value};
 
 use crate::affine::{Affine, Index, linear};
-use crate::element::array;
 use crate::emitter::{Emitter, Node};
 use crate::nest::{Loop, Style};
 use crate::plan::NestId;
 use crate::reduce::apply;
 use crate::scalar::{load, store};
+use crate::shapes::array;
 use crate::{Destination, Element};
 
 /// Combines all updates into the destinations, which hold the operands.

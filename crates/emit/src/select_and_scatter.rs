@@ -7,12 +7,12 @@ use rxla_kernel::{BinaryOp, ComparePredicate, LoopKind, Scalar, Type, UnaryOp, V
 
 use crate::affine::linear;
 use crate::dynamic::padded_index;
-use crate::element::array;
 use crate::emitter::{Emitter, Node};
 use crate::nest::{Loop, Style};
 use crate::plan::NestId;
 use crate::reduce::apply;
 use crate::scalar::{load, store};
+use crate::shapes::array;
 use crate::window::{padding_of, place_in, positions};
 use crate::{Destination, Element, ops};
 

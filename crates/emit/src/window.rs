@@ -12,11 +12,11 @@ use rxla_kernel::{LoopKind, Value};
 use crate::Element;
 use crate::affine::{Affine, Index};
 use crate::dynamic::{choose, padded_index};
-use crate::element::array;
 use crate::emitter::{Emitter, Node, Placed};
 use crate::nest::{Loop, Style};
 use crate::plan::{NestId, Origin};
 use crate::reduce::{apply, binary_kind, elements_of, operand_count};
+use crate::shapes::array;
 
 /// Elements of a window that are combined without a loop, and at all.
 const STRAIGHT: i64 = 64;
