@@ -6,8 +6,8 @@ use crate::allocator::Allocator;
 use crate::context::Context;
 use crate::element::{Element, Store, with_element};
 use crate::gemm::axis::Axis;
-use crate::gemm::pack::{Pack, pack, pack_complex, widen};
-use crate::gemm::{self, Address, Compute, Operand, Product, Widen, Workspace};
+use crate::gemm::pack::{Pack, pack, pack_complex, pack_pairs, widen};
+use crate::gemm::{self, Address, Compute, Operand, Pair, Product, Widen, Workspace};
 use crate::status::{Status, guard};
 
 pub use crate::gemm::axis::Dim;
@@ -162,6 +162,9 @@ pub(crate) unsafe fn run(
             Element::F16 | Element::BF16 | Element::F32 | Element::C64 => {
                 run_in::<f32>(context, dot, left, right, result)
             }
+            _ if [dot.left, dot.right].into_iter().all(fits_i16) => {
+                run_in::<Pair>(context, dot, left, right, result)
+            }
             Element::I8
             | Element::I16
             | Element::I32
@@ -244,16 +247,14 @@ unsafe fn run_in<T: Native>(
         let a = Operand {
             data: left.wrapping_offset(place[0] * dot.left.byte_width() as isize),
             pack: T::packer(dot.left),
-            widen: T::widener(dot.left),
+            widen: if dot.result.is_complex() { None } else { T::widener(dot.left) },
             direct: T::is_native(dot.left) && !dot.result.is_complex(),
-            complex: dot.result.is_complex(),
         };
         let b = Operand {
             data: right.wrapping_offset(place[1] * dot.right.byte_width() as isize),
             pack: pack_right,
-            widen: T::widener(dot.right),
+            widen: if dot.result.is_complex() { None } else { T::widener(dot.right) },
             direct: T::is_native(dot.right) && !dot.result.is_complex(),
-            complex: dot.result.is_complex(),
         };
         let c = match &temporary {
             Some(_) => c.wrapping_add(index * row_count * column_count),
@@ -338,7 +339,7 @@ pub(crate) trait Native: Compute {
     /// [`pack_complex`] for the right operand.
     fn packer(element: Element) -> Pack<Self>;
     /// How runs of such elements are converted.
-    fn widener(element: Element) -> Widen<Self>;
+    fn widener(element: Element) -> Option<Widen<Self>>;
     /// Rounds dense sums into a result with such elements.
     ///
     /// # Safety
@@ -365,8 +366,8 @@ macro_rules! native {
                 with_element!(element, S => pack::<S, $type>)
             }
 
-            fn widener(element: Element) -> Widen<$type> {
-                with_element!(element, S => widen::<S, $type>)
+            fn widener(element: Element) -> Option<Widen<$type>> {
+                with_element!(element, S => Some(widen::<S, $type>))
             }
 
             unsafe fn round(
@@ -391,6 +392,38 @@ native! {
     f64 => F64 | C128;
     i32 => I32 | U32;
     i64 => I64 | U64;
+}
+
+/// Whether such integers are those of 16 bits, of which two are multiplied at once.
+fn fits_i16(element: Element) -> bool {
+    matches!(element, Element::I8 | Element::U8 | Element::I16)
+}
+
+impl Native for Pair {
+    /// Sums only: operands are packed in pairs.
+    fn is_native(element: Element) -> bool {
+        matches!(element, Element::I32 | Element::U32)
+    }
+
+    fn packer(element: Element) -> Pack<Pair> {
+        with_element!(element, S => pack_pairs::<S>)
+    }
+
+    fn widener(_element: Element) -> Option<Widen<Pair>> {
+        None
+    }
+
+    unsafe fn round(
+        element: Element,
+        context: &Context,
+        sums: *const Pair,
+        rows: &[Dim],
+        columns: &[Dim],
+        result: *mut u8,
+    ) {
+        // SAFETY: the caller's promise; a pair that is a sum is an i32.
+        unsafe { i32::round(element, context, sums.cast(), rows, columns, result) };
+    }
 }
 
 fn count(dims: &[Dim]) -> usize {

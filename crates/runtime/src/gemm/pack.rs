@@ -1,7 +1,7 @@
 //! Packing: pieces of an operand copied to where, and in the order in which, a micro-kernel reads them,
 //! and converted to the type that is computed in on the way.
 
-use super::Compute;
+use super::{Compute, Pair};
 use crate::element::Load;
 
 /// Copies element `(i, p)` of a matrix, which lies at `rows[i] + steps[p]`, to `into[p * width + i]`,
@@ -74,6 +74,35 @@ pub(crate) unsafe fn pack<S, T>(
 
 fn is_run(steps: &[isize]) -> bool {
     steps.windows(2).all(|pair| pair[1] - pair[0] == 1)
+}
+
+/// Packs two steps into each value; a last step that is alone gets a zero.
+///
+/// # Safety
+///
+/// See [`Pack`].
+pub(crate) unsafe fn pack_pairs<S: Load<i32>>(
+    matrix: *const u8,
+    rows: &[isize],
+    steps: &[isize],
+    width: usize,
+    into: *mut Pair,
+) {
+    let matrix = matrix.cast::<S>();
+    // SAFETY of both: the caller's promise.
+    let value = |row: isize, step: isize| unsafe { *matrix.offset(row + step) }.load() as i16;
+    for (p, steps) in steps.chunks(2).enumerate() {
+        let into = into.wrapping_add(p * width);
+        for (i, &row) in rows.iter().enumerate() {
+            let second = steps.get(1).map_or(0, |&step| value(row, step));
+            // SAFETY: see above.
+            unsafe { into.add(i).write(Pair::new(value(row, steps[0]), second)) };
+        }
+        for i in rows.len()..width {
+            // SAFETY: see above.
+            unsafe { into.add(i).write(Pair::ZERO) };
+        }
+    }
 }
 
 /// Converts a run of elements.

@@ -4,7 +4,7 @@
 use rxla_base::Result;
 
 use super::axis::Axis;
-use super::{Address, Compute, Operand, Product, scratch};
+use super::{Address, Compute, Operand, Product, Widen, scratch};
 use crate::context::Context;
 
 /// Columns whose sums are kept near while rows go by.
@@ -29,8 +29,8 @@ pub(super) unsafe fn multiply<T: Compute>(
         true => (product.a, product.b, product.n, 0),
         false => (product.b, product.a, product.m, 1),
     };
+    let Some(widen) = matrix.widen else { return Ok(false) };
     let kind = match (product.k.stride(1 - side), lines.stride(0)) {
-        _ if matrix.complex => return Ok(false),
         (Some(1), Some(_)) => Kind::Dots,
         (Some(_), Some(1)) => Kind::Sums,
         _ => return Ok(false),
@@ -45,7 +45,7 @@ pub(super) unsafe fn multiply<T: Compute>(
     let x = unsafe { std::slice::from_raw_parts(x.cast_const(), k) };
     let line_step = lines.stride(0).unwrap_or(0);
     let k_step = product.k.stride(1 - side).unwrap_or(0);
-    let job = Job { matrix, x, lines, c: Address(product.c), line_step, k_step };
+    let job = Job { matrix, widen, x, lines, c: Address(product.c), line_step, k_step };
     let count = lines.len();
     let grain = (super::SERIAL / k).max(1);
     match kind {
@@ -79,6 +79,7 @@ enum Kind {
 
 struct Job<'a, T> {
     matrix: Operand<T>,
+    widen: Widen<T>,
     x: &'a [T],
     lines: &'a Axis,
     c: Address<T>,
@@ -101,7 +102,7 @@ impl<T: Compute> Job<'_, T> {
         } else {
             converted.resize(count, T::ZERO);
             // SAFETY: the line lies together, and there is room for it.
-            unsafe { (self.matrix.widen)(self.matrix.data, offset, count, converted.as_mut_ptr()) };
+            unsafe { (self.widen)(self.matrix.data, offset, count, converted.as_mut_ptr()) };
             converted.as_ptr()
         };
         // SAFETY: the line lies together, or has been converted just now; equally long.
@@ -131,12 +132,7 @@ impl<T: Compute> Job<'_, T> {
                     // SAFETY: the caller's promise, and there is room for a strip.
                     unsafe {
                         let offset = begin as isize + step;
-                        (self.matrix.widen)(
-                            self.matrix.data,
-                            offset,
-                            sums.len(),
-                            into.as_mut_ptr(),
-                        );
+                        (self.widen)(self.matrix.data, offset, sums.len(), into.as_mut_ptr());
                     }
                 }
                 // SAFETY: converted just now.
