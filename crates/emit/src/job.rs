@@ -192,13 +192,16 @@ pub(crate) fn updates(module: &Module, id: InstructionId) -> Vec<Alias> {
 /// How many units a nest can be split into.
 pub(crate) fn units(emitter: &mut Emitter<'_>, job: &Job) -> i64 {
     let whole = match &job.kind {
-        Kind::Elements => job.dims.contains(&0) || cumulative_of(emitter, job).is_some(),
+        Kind::Elements => job.dims.contains(&0),
         Kind::Scatter(_) => true,
     };
     if whole {
         return 1;
     }
     let mut loops = emitter.loops(NestId::Results(0), &job.dims, LoopKind::Vector);
+    if let Some((_, cumulative)) = cumulative_of(emitter, job) {
+        return cumulative.units(emitter, NestId::Results(0), loops).unwrap_or(1);
+    }
     if columns_of(emitter, job, &loops).is_some() {
         let columns = loops.pop().map_or(1, |last| last.size());
         let width = tile(columns);
@@ -247,8 +250,13 @@ pub(crate) fn run_job(
         let Op::ReduceWindow(op) = &emitter.module[node.id].op else {
             return Err(Error::internal("a window that is none"));
         };
+        let nest = (nest, dims.len());
+        // One line is one unit.
+        if dims.iter().filter(|&&size| size > 1).count() > 1 {
+            return cumulative.run(emitter, nest, &node, op, loops, part, &mut finish);
+        }
         return once(emitter, part, &mut |emitter| {
-            cumulative.run(emitter, (nest, dims.len()), &node, op, loops.clone(), &mut finish)
+            cumulative.run(emitter, nest, &node, op, loops.clone(), Part::All, &mut finish)
         });
     }
     if let Some(columns) = columns_of(emitter, job, &loops) {

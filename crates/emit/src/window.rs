@@ -9,14 +9,14 @@ use rxla_hlo::op::{BinaryKind, PaddingDimension, ReduceWindow, Window, WindowDim
 use rxla_hlo::{ArrayLiteral, ElementType, Op, TypeClass};
 use rxla_kernel::{LoopKind, Value};
 
-use crate::Element;
 use crate::affine::{Affine, Index};
 use crate::dynamic::{choose, padded_index};
 use crate::emitter::{Emitter, Node, Placed};
-use crate::nest::{Loop, Style};
+use crate::nest::{Loop, Style, split_units};
 use crate::plan::{NestId, Origin};
 use crate::reduce::{apply, binary_kind, elements_of, operand_count};
 use crate::shapes::array;
+use crate::{Element, Part};
 
 /// Elements of a window that are combined without a loop, and at all.
 const STRAIGHT: i64 = 64;
@@ -201,16 +201,8 @@ fn is_identity(scalar: &ArrayLiteral, kind: BinaryKind) -> bool {
 }
 
 impl Cumulative {
-    /// Computes all results; `finish` stores them, given the index.
-    pub(crate) fn run(
-        self,
-        emitter: &mut Emitter<'_>,
-        (nest, rank): (NestId, usize),
-        node: &Node,
-        op: &ReduceWindow,
-        mut loops: Vec<Loop>,
-        finish: &mut dyn FnMut(&mut Emitter<'_>, &Index) -> Result<()>,
-    ) -> Result<()> {
+    /// Takes the loop along the dimension out of a nest.
+    fn taken(self, emitter: &mut Emitter<'_>, nest: NestId, loops: &mut Vec<Loop>) -> Result<Loop> {
         let own =
             |each: &&Loop| each.members.iter().any(|member| member.1.dimension == self.dimension);
         let at = loops.iter().position(|each| own(&each));
@@ -229,11 +221,7 @@ impl Cumulative {
             return Err(Error::internal("the loop along a cumulative reduction is not apart"));
         }
         let along = loops.remove(at);
-        let size = along.size();
-        let types = types_of(emitter, node)?;
-        let initial = initial(emitter, node, types.len())?;
-        let start: Vec<Value> = initial.iter().flat_map(|placed| placed.element.values()).collect();
-        for each in &mut loops {
+        for each in loops.iter_mut() {
             each.style = Style::Loop(LoopKind::Sequential);
         }
         // What lies side by side beside the dimension runs in lanes.
@@ -241,6 +229,42 @@ impl Cumulative {
             && last.members[0].1.dimension > self.dimension
         {
             last.style = Style::Loop(LoopKind::Vector);
+        }
+        Ok(along)
+    }
+
+    /// Units of work: lines along the dimension, or several of them.
+    pub(crate) fn units(
+        self,
+        emitter: &mut Emitter<'_>,
+        nest: NestId,
+        mut loops: Vec<Loop>,
+    ) -> Result<i64> {
+        self.taken(emitter, nest, &mut loops)?;
+        Ok(if loops.is_empty() { 1 } else { split_units(&mut loops) })
+    }
+
+    /// Computes all results, or those of some lines; `finish` stores them, given the index.
+    pub(crate) fn run(
+        self,
+        emitter: &mut Emitter<'_>,
+        (nest, rank): (NestId, usize),
+        node: &Node,
+        op: &ReduceWindow,
+        mut loops: Vec<Loop>,
+        part: Part,
+        finish: &mut dyn FnMut(&mut Emitter<'_>, &Index) -> Result<()>,
+    ) -> Result<()> {
+        let along = self.taken(emitter, nest, &mut loops)?;
+        let size = along.size();
+        let types = types_of(emitter, node)?;
+        let initial = initial(emitter, node, types.len())?;
+        let start: Vec<Value> = initial.iter().flat_map(|placed| placed.element.values()).collect();
+        if let Part::Range(begin, end) = part
+            && !loops.is_empty()
+        {
+            split_units(&mut loops);
+            loops[0].bounds = Some((begin, end));
         }
         emitter.nest(nest, rank, &loops, &[], &mut |emitter, index, _| {
             let bounds = (emitter.builder.index(0), emitter.builder.index(size), 1);

@@ -4,6 +4,7 @@ mod elementwise;
 mod movement;
 mod random;
 mod reductions;
+mod registers;
 mod windows;
 
 use rxla_hlo::literal::{Tolerance, compare};
