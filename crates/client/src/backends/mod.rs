@@ -42,7 +42,7 @@ const NAMES: &[&str] = &[
 ];
 
 /// The name of the backend of which a client is made if nobody says.
-pub const USUAL: &str = "interpreter";
+pub const USUAL: &str = if cfg!(feature = "cpu") { "cpu" } else { "interpreter" };
 
 /// What a client uses if nobody says.
 pub(crate) fn usual() -> Vec<Arc<dyn Backend>> {
