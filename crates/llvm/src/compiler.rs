@@ -1,5 +1,6 @@
 //! Modules to code: cut into units, looked up, compiled in parallel, loaded.
 
+use std::ffi::CStr;
 use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
@@ -9,7 +10,7 @@ use rxla_kernel::{Builder, FunctionId, Linkage, LoopKind, Module, Op, Scalar, St
 use crate::cache::{Cache, DiskCache, Key};
 use crate::load::{Code, LoadUnit, load};
 use crate::machine::{Effort, Output, PASSES};
-use crate::target::Target;
+use crate::target::{OPTIONS, Target};
 use crate::text::unit_text;
 use crate::workers::{compile_all, start};
 
@@ -51,17 +52,13 @@ impl Compiler {
 
     pub fn new(target: Arc<Target>, memory: Arc<Cache>) -> Compiler {
         let mut hasher = blake3::Hasher::new();
-        let parts = [
-            env!("CARGO_PKG_VERSION"),
-            env!("RXLA_LLVM_VERSION"),
-            &PASSES.to_string_lossy(),
-            &target.cpu,
-            &target.features,
-        ];
-        for part in parts {
+        let versions = [env!("CARGO_PKG_VERSION"), env!("RXLA_LLVM_VERSION")];
+        let cpu = [target.cpu.as_str(), target.features.as_str()];
+        let work = OPTIONS.into_iter().chain([PASSES]).map(CStr::to_bytes);
+        for part in versions.into_iter().chain(cpu).map(str::as_bytes).chain(work) {
             // Lengths keep parts apart.
             hasher.update(&(part.len() as u64).to_le_bytes());
-            hasher.update(part.as_bytes());
+            hasher.update(part);
         }
         Compiler { target, salt: *hasher.finalize().as_bytes(), memory }
     }
