@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits the polynomials of crates/kernel/src/maths and writes coefficients.rs there.
 
-  tools/maths/fit.py [NAME …] > crates/kernel/src/maths/coefficients.rs
+  tools/maths/fit.py [NAME …] | rustfmt --edition 2024 > crates/kernel/src/maths/coefficients.rs
 
 Needs mpmath (gmpy2 makes it quick). With names, only those are fitted and printed.
 
@@ -252,7 +252,9 @@ CONSTANTS = {
 def main():
     names = sys.argv[1:] or list(FITS)
     print("//! Coefficients of the polynomials, the lowest power first, and constants in parts.")
-    print("//! Written by `tools/maths/fit.py`.")
+    print("//! Written by `tools/maths/fit.py`.\n")
+    print("// That some round to what has a name says nothing about what they are.")
+    print("#![allow(clippy::approx_constant)]")
     for name, values in CONSTANTS.items():
         print(f"\npub(super) const {name}: [f64; {len(values)}] = [{', '.join(repr(float(v)) for v in values)}];")
     with mp.workdps(450):

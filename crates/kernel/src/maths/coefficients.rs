@@ -1,6 +1,9 @@
 //! Coefficients of the polynomials, the lowest power first, and constants in parts.
 //! Written by `tools/maths/fit.py`.
 
+// That some round to what has a name says nothing about what they are.
+#![allow(clippy::approx_constant)]
+
 pub(super) const SINGLE_LN2: [f64; 2] = [0.693145751953125, 1.428606765330187e-06];
 
 pub(super) const DOUBLE_LN2: [f64; 2] = [0.6931471805601177, -1.7239444525614835e-13];

@@ -236,9 +236,6 @@ impl<'a, P: Precision> Float for Lanes<'a, P, Floats> {
     fn below(self, other: Self) -> Self::Mask {
         self.compare(ComparePredicate::FLt, other)
     }
-    fn at_most(self, other: Self) -> Self::Mask {
-        self.compare(ComparePredicate::FLe, other)
-    }
     fn equals(self, other: Self) -> Self::Mask {
         self.compare(ComparePredicate::FEq, other)
     }

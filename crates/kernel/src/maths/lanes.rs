@@ -36,7 +36,6 @@ pub trait Float:
 
     // Comparisons are false for NaN.
     fn below(self, other: Self) -> Self::Mask;
-    fn at_most(self, other: Self) -> Self::Mask;
     fn equals(self, other: Self) -> Self::Mask;
     /// True for NaN.
     fn differs(self, other: Self) -> Self::Mask;

@@ -39,9 +39,6 @@ macro_rules! plain {
             fn below(self, other: $float) -> bool {
                 self < other
             }
-            fn at_most(self, other: $float) -> bool {
-                self <= other
-            }
             fn equals(self, other: $float) -> bool {
                 self == other
             }

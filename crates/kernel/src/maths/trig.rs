@@ -17,7 +17,7 @@ fn reduce<F: Float>(magnitude: F) -> (F, F::Bits) {
     F::rarely(large, (r, count), || {
         let (r, quarter) = F::Precision::reduce_large(magnitude);
         // Infinity has no remainder.
-        (r + (magnitude - magnitude), quarter)
+        (r + magnitude * magnitude.constant(0.0), quarter)
     })
 }
 
