@@ -1,4 +1,51 @@
-//! Mathematical functions.
+//! Mathematical functions: every one of the IR's is an approximation of our own, made of additions,
+//! multiplications, selects and bit operations that vectorise.
+//!
+//! Each is written once, over [`lanes::Float`]: on plain numbers, where it is measured, and on
+//! values of a kernel, where [`expand`] puts its operations in the place of the one they stand for.
+//! Both give the same bits. There is no branch but one, around the reduction of large arguments of
+//! sine, cosine and tangent, taken if any lane needs it.
+//!
+//! All are right for special values: NaN, infinities, the sign of zeros, subnormal numbers in and
+//! out, results that overflow. Formats of 16 bits are computed in f32 and rounded once: over all
+//! their inputs the error is at most 0.51 units in the last place.
+//!
+//! # Accuracy
+//!
+//! Bounds of the error in units in the last place of the true result; the tests read them here.
+//! They are a little above what was measured: in f32 over all inputs for exp, expm1, log, tanh,
+//! erf, rsqrt and logistic, and over each 37th for the others (`examples/ulp.rs`); in f64 over
+//! 16000 inputs a function, with results from mpmath (`tools/maths/reference.py`).
+//!
+//! | function | f32 | f64 |
+//! |---|---|---|
+//! | exp | 1.7 | 1.5 |
+//! | exp2 | 1.7 | 1.5 |
+//! | expm1 | 1.6 | 1.8 |
+//! | log | 1.0 | 1.0 |
+//! | log2 | 1.3 | 1.3 |
+//! | log1p | 1.6 | 1.2 |
+//! | sin | 1.6 | 1.6 |
+//! | cos | 1.6 | 1.6 |
+//! | tan | 2.9 | 2.6 |
+//! | asin | 1.5 | 1.7 |
+//! | acos | 1.2 | 1.3 |
+//! | atan | 2.0 | 1.9 |
+//! | atan2 | 2.0 | 2.0 |
+//! | sinh | 1.8 | 1.7 |
+//! | cosh | 1.6 | 1.5 |
+//! | tanh | 1.5 | 1.5 |
+//! | asinh | 2.0 | 1.6 |
+//! | acosh | 2.4 | 2.3 |
+//! | atanh | 2.3 | 2.0 |
+//! | erf | 1.4 | 1.3 |
+//! | erfc | 4.5 | 3.5 |
+//! | cbrt | 1.0 | 1.1 |
+//! | rsqrt | 1.5 | 1.6 |
+//! | logistic | 2.5 | 2.3 |
+//! | pow | 0.6 | 1.6 |
+//!
+//! Coefficients come from `tools/maths/fit.py`; sources of methods stand where they are used.
 
 mod coefficients;
 mod emit;
@@ -21,7 +68,8 @@ use crate::ir::{BinaryOp, UnaryOp};
 pub use expand::expand;
 use lanes::Float;
 
-/// The function that an operation stands for, of `x`. `None` for operations that are none.
+/// The function that an operation stands for, of `x`. `None` for operations that are none. Inlined
+/// so that where the operation is known, as in measurements, one arm is left.
 #[inline(always)]
 pub fn unary<F: Float>(op: UnaryOp, x: F) -> Option<F> {
     let y = match op {
