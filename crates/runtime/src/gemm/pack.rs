@@ -89,17 +89,20 @@ pub(crate) unsafe fn pack_pairs<S: Load<i32>>(
     into: *mut Pair,
 ) {
     let matrix = matrix.cast::<S>();
-    // SAFETY of both: the caller's promise.
-    let value = |row: isize, step: isize| unsafe { *matrix.offset(row + step) }.load() as i16;
+    let value = |row: isize, step: isize| {
+        // SAFETY: the caller's promise.
+        let element = unsafe { *matrix.offset(row + step) };
+        element.load() as i16
+    };
     for (p, steps) in steps.chunks(2).enumerate() {
         let into = into.wrapping_add(p * width);
         for (i, &row) in rows.iter().enumerate() {
             let second = steps.get(1).map_or(0, |&step| value(row, step));
-            // SAFETY: see above.
+            // SAFETY: the caller's promise.
             unsafe { into.add(i).write(Pair::new(value(row, steps[0]), second)) };
         }
         for i in rows.len()..width {
-            // SAFETY: see above.
+            // SAFETY: the caller's promise.
             unsafe { into.add(i).write(Pair::ZERO) };
         }
     }
