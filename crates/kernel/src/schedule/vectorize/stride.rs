@@ -13,6 +13,11 @@ pub(super) fn is_short(step: i64) -> bool {
     (2..=4).contains(&step)
 }
 
+/// How many stores may fill what lies between: those for which shuffles are fewer than elements.
+fn may_take_turns(step: i64) -> bool {
+    is_short(step) || step == 8
+}
+
 /// Stores of the body that together write every element: the positions of the statements, in the
 /// order of the elements.
 #[derive(Clone, Debug)]
@@ -83,7 +88,7 @@ pub(super) fn groups(
         let Some(Class::Affine(step)) = address(classes(*base), classes(*index), ty) else {
             continue;
         };
-        if !is_short(step) || classes(*base) != Class::Uniform {
+        if !may_take_turns(step) || classes(*base) != Class::Uniform {
             continue;
         }
         let (terms, constant) = sums.terms(constants, *index);
@@ -122,9 +127,10 @@ fn is_elsewhere(function: &Function, base: Value, statement: &Statement) -> bool
             *other != base && alone(*other) && alone(base)
         }
         Statement::Let { op, .. } => op.is_pure(),
+        Statement::For { .. } | Statement::If { .. } => statement
+            .blocks()
+            .all(|block| block.statements.iter().all(|inner| is_elsewhere(function, base, inner))),
         Statement::Store { .. }
-        | Statement::For { .. }
-        | Statement::If { .. }
         | Statement::While { .. }
         | Statement::Call { .. }
         | Statement::ParallelCall { .. }
@@ -164,26 +170,56 @@ impl Widen<'_> {
 
     /// Stores vectors so that their lanes take turns, from `index` on.
     pub(super) fn store_in_turns(&mut self, base: Value, index: Value, vectors: &[Value]) {
+        let lanes = i64::from(self.function.ty(vectors[0]).lanes);
+        for (k, value) in (0..).zip(self.turns(vectors)) {
+            let index = self.index_plus(index, k * lanes);
+            self.out.push(Statement::Store { base, index, value, mask: None });
+        }
+    }
+
+    /// The lanes of the vectors in turn, as vectors.
+    fn turns(&mut self, vectors: &[Value]) -> Vec<Value> {
         let ty = self.function.ty(vectors[0]);
-        let (lanes, step) = (i64::from(ty.lanes), vectors.len() as i64);
-        for k in 0..step {
-            let mut turns = vectors[0];
+        let count = vectors.len();
+        if count == 1 {
+            return vectors.to_vec();
+        }
+        if count.is_multiple_of(2) {
+            // Every other vector first, and then those two rows in turn.
+            let rows = [0, 1].map(|first| {
+                let row: Vec<Value> = vectors.iter().copied().skip(first).step_by(2).collect();
+                self.turns(&row)
+            });
+            let mut turns = Vec::new();
+            for (&a, &b) in rows[0].iter().zip(&rows[1]) {
+                for first in [0, ty.lanes / 2] {
+                    let pick = |lane: u16| first + lane / 2 + lane % 2 * ty.lanes;
+                    let lanes = (0..ty.lanes).map(pick).collect();
+                    turns.push(self.emit(ty, Op::Shuffle(a, b, lanes)));
+                }
+            }
+            return turns;
+        }
+        let mut turns = Vec::new();
+        for k in 0..count {
+            let mut merged = vectors[0];
             for (number, &vector) in vectors.iter().enumerate().skip(1) {
-                let pick = |lane: i64| {
-                    let element = k * lanes + lane;
-                    let (from, at) = (element % step, (element / step) as u16);
-                    match usize::try_from(from).unwrap_or(0) {
+                let pick = |lane: u16| {
+                    let element = k * usize::from(ty.lanes) + usize::from(lane);
+                    let at = (element / count) as u16;
+                    match element % count {
                         from if from == number => ty.lanes + at,
+                        // The first shuffle brings what is in the first vector into place.
                         0 if number == 1 => at,
-                        _ => lane as u16,
+                        _ => lane,
                     }
                 };
-                let lanes = (0..lanes).map(pick).collect();
-                turns = self.emit(ty, Op::Shuffle(turns, vector, lanes));
+                let lanes = (0..ty.lanes).map(pick).collect();
+                merged = self.emit(ty, Op::Shuffle(merged, vector, lanes));
             }
-            let index = self.index_plus(index, k * lanes);
-            self.out.push(Statement::Store { base, index, value: turns, mask: None });
+            turns.push(merged);
         }
+        turns
     }
 
     fn index_plus(&mut self, index: Value, distance: i64) -> Value {

@@ -411,7 +411,7 @@ fn stores_that_take_turns() {
            store %out[%k], %x
          }";
     same(&over_input(complex), true);
-    for step in [3, 4] {
+    for step in [3, 4, 8] {
         let stores: String = (0..step)
             .map(|part| {
                 format!(
@@ -426,7 +426,9 @@ fn stores_that_take_turns() {
         let body = format!(
             "%step: i64 = constant {step}
              %f: f32 = constant 7.0
-             for vector %i in %zero..%n step 1 {{
+             %most: i64 = constant 31
+             %short: i64 = smin %n, %most
+             for vector %i in %zero..%short step 1 {{
                %k: i64 = mul %i, %step
                %x: f32 = load %in[%i]
                {stores}
@@ -434,6 +436,24 @@ fn stores_that_take_turns() {
         );
         same(&over_input(&body), true);
     }
+    // Loops between the stores that read elsewhere.
+    let text = over_input(
+        "%zerof: f32 = constant 0.0
+         for vector %i in %zero..%n step 1 {
+           %k: i64 = mul %i, %two
+           %k1: i64 = add %k, %one
+           %x: f32 = load %in[%i]
+           store %out[%k], %x
+           %sum: f32 = for %j in %zero..%four step 1 carried (%s = %zerof) {
+             %y: f32 = load %in[%j]
+             %t: f32 = mul %y, %x
+             %u: f32 = add %t, %s
+             yield %u
+           }
+           store %out[%k1], %sum
+         }",
+    );
+    same(&text.replace("ptr, %out: ptr", "ptr noalias, %out: ptr noalias"), true);
     // What is read between two stores of a group may be what they write.
     same(
         &over_input(
