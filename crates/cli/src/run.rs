@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use rxla_base::{Error, Result, Severity, render_all};
+use rxla_base::{Code, Error, Result, Severity, render_all};
 use rxla_hlo::{ArrayLiteral, Literal, Module, Shape, verify_with_spans};
 use rxla_interpreter::{Interpreter, Options};
 
@@ -41,9 +41,9 @@ pub(crate) struct Arguments {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 enum Backend {
     /// Op by op, plainly
-    #[default]
     Interpreter,
-    /// Compiled
+    /// Compiled; interpreted what is not compiled yet, such as programs of several devices
+    #[default]
     Cpu,
 }
 
@@ -65,7 +65,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     };
     let (results, times) = match arguments.backend {
         Backend::Interpreter => interpret(input.module, &values, arguments.repeat)?,
-        Backend::Cpu => compiled(input.module, &values, arguments.repeat)?,
+        Backend::Cpu => match compiled(input.module.clone(), &values, arguments.repeat) {
+            Err(error) if error.code == Code::Unimplemented => {
+                interpret(input.module, &values, arguments.repeat)?
+            }
+            done => done?,
+        },
     };
     if arguments.repeat > 1 {
         output::message(&summary(times));
