@@ -28,7 +28,7 @@ pub mod plan;
 pub mod program;
 pub mod schedule;
 
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use rxla_base::{Error, Result};
 use rxla_hlo::{Module, Op};
@@ -55,6 +55,18 @@ pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Executable> {
     debug_assert!(check(&program.kernels), "scheduled kernels verify");
     let code = compiler.compile(&program.kernels, &options.llvm, &executable::resolve)?;
     Executable::new(module, program, code)
+}
+
+/// Has the code generator get ready on another thread, once a process, so that the first program
+/// does not wait for it. Does not wait itself.
+pub fn warm_up() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // A code generator that cannot be had is reported to who compiles.
+        if let Ok(compiler) = Compiler::host() {
+            compiler.warm_up();
+        }
+    });
 }
 
 /// Runs the passes of the CPU, fusion last.

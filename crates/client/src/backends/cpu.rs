@@ -18,6 +18,7 @@ pub(crate) struct CpuBackend {
 
 impl CpuBackend {
     pub(crate) fn new(cache: Option<CodeCache>) -> CpuBackend {
+        rxla_cpu::warm_up();
         let mut options = rxla_cpu::Options::default();
         options.llvm.disk =
             cache.map(|cache| rxla_cpu::DiskCache::new(cache.directory, cache.bound));
