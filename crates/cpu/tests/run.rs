@@ -24,6 +24,10 @@ fn leaves(literal: Literal) -> Vec<Literal> {
 
 /// Runs a module both ways on values in HLO text, twice compiled, and compares.
 fn check(text: &str, inputs: &[&str]) {
+    check_within(text, inputs, Tolerance::within_ulps(4));
+}
+
+fn check_within(text: &str, inputs: &[&str], tolerance: Tolerance) {
     let module = module(text);
     let inputs: Vec<Literal> = inputs.iter().map(|text| parse_literal(text).unwrap()).collect();
     let expected = Interpreter::new(module.clone()).run(inputs.clone(), &World::default()).unwrap();
@@ -33,7 +37,7 @@ fn check(text: &str, inputs: &[&str]) {
         let found = executable.run(inputs.clone(), World::default).unwrap();
         assert_eq!(found.len(), expected.len());
         for (found, expected) in found.iter().zip(&expected) {
-            if let Err(difference) = compare(expected, found, Tolerance::within_ulps(4)) {
+            if let Err(difference) = compare(expected, found, tolerance) {
                 panic!("{difference:?}\n{text}");
             }
         }
@@ -358,4 +362,30 @@ fn large_arrays_are_shared_among_threads() {
     let executable = compile(&module, &Options::default()).unwrap();
     let found = executable.run(vec![x], World::default).unwrap();
     compare(&expected, &found[0], Tolerance::within_ulps(4)).unwrap();
+}
+
+#[test]
+fn transforms_and_linear_algebra_of_the_runtime() {
+    let text = "HloModule m
+        ENTRY e {
+          x = f32[2,6] parameter(0)
+          a = f32[3,3] parameter(1)
+          b = f32[3,2] parameter(2)
+          f = c64[2,4] fft(x), fft_type=RFFT, fft_length={6}
+          g = f32[2,6] fft(f), fft_type=IRFFT, fft_length={6}
+          h = c64[2,4] fft(f), fft_type=IFFT, fft_length={4}
+          l = f32[3,3] cholesky(a), lower=true
+          s = f32[3,2] triangular-solve(a, b), left_side=true, lower=true, transpose_a=TRANSPOSE
+          c = f32[2,3] transpose(b), dimensions={1,0}
+          u = f32[2,3] triangular-solve(a, c), unit_diagonal=true, transpose_a=NO_TRANSPOSE
+          ROOT r = (f32[2,6], c64[2,4], f32[3,3], f32[3,2], f32[2,3]) tuple(g, h, l, s, u)
+        }";
+    let inputs = [
+        "f32[2,6] {{1,2,4,-1,0.5,3},{3,0,0,1,2,-2}}",
+        "f32[3,3] {{4,1,0.5},{1,5,1},{0.5,1,6}}",
+        "f32[3,2] {{1,2},{3,-4},{5,6}}",
+    ];
+    let module = module(text);
+    assert_eq!(compile(&module, &Options::default()).unwrap().fallbacks().len(), 0);
+    check_within(text, &inputs, Tolerance::within(1e-5, 1e-5));
 }

@@ -2,12 +2,14 @@
 //! the constants.
 
 use rxla_base::{Error, Result};
-use rxla_hlo::op::{self, WindowDimension};
+use rxla_hlo::op::{self, FftType, TransposeKind, WindowDimension};
 use rxla_hlo::{ArrayShape, ElementType, Module, Op};
 use rxla_kernel::{Builder, Type, Value};
 use rxla_runtime::convolution::{Convolution, Spatial};
 use rxla_runtime::dot::{BatchDim, Dim, Dot};
 use rxla_runtime::element::Element;
+use rxla_runtime::fourier::{Kind, Precision, Transform};
+use rxla_runtime::linear::{Cholesky, Diagonal, Form, Side, Triangle, TriangularSolve};
 use rxla_runtime::sort::{Direction, TopK};
 
 use super::Driver;
@@ -85,6 +87,11 @@ fn call(module: &Module, compute: &Compute) -> Option<Call> {
         Op::Convolution(op) => {
             let convolution = convolution(op, shape(0)?, shape(1)?, result()?)?;
             ("rxla_convolution", convolution.encode())
+        }
+        Op::Fft(op) => ("rxla_fft", transform(op, shape(0)?, result()?)?.encode()),
+        Op::Cholesky(op) => ("rxla_cholesky", cholesky(op, shape(0)?)?.encode()),
+        Op::TriangularSolve(op) => {
+            ("rxla_triangular_solve", triangular_solve(op, shape(0)?, shape(1)?)?.encode())
         }
         Op::TopK(op) => ("rxla_topk", top_k(op, shape(0)?)?.encode()),
         _ => return None,
@@ -224,6 +231,67 @@ fn convolution(
         batch_groups: usize::try_from(op.batch_group_count.0).ok()?,
         right_start,
         spatial,
+    })
+}
+
+fn transform(op: &op::Fft, operand: &ArrayShape, result: &ArrayShape) -> Option<Transform> {
+    let kind = match op.fft_type {
+        FftType::Fft => Kind::Forward,
+        FftType::Ifft => Kind::Inverse,
+        FftType::Rfft => Kind::RealForward,
+        FftType::Irfft => Kind::RealInverse,
+    };
+    let precision = match result.element_type.real_part() {
+        ElementType::F32 => Precision::F32,
+        ElementType::F64 => Precision::F64,
+        _ => return None,
+    };
+    let outer = operand.rank().checked_sub(op.fft_length.len())?;
+    Some(Transform {
+        kind,
+        precision,
+        batch: operand.dims[..outer].iter().product::<i64>() as usize,
+        lengths: op.fft_length.iter().map(|&length| length as usize).collect(),
+    })
+}
+
+/// The number of matrices in an array and the sizes of each.
+fn matrices(shape: &ArrayShape) -> Option<(usize, usize, usize)> {
+    let outer = shape.rank().checked_sub(2)?;
+    let batch = shape.dims[..outer].iter().product::<i64>() as usize;
+    Some((batch, shape.dims[outer] as usize, shape.dims[outer + 1] as usize))
+}
+
+fn triangle(lower: bool) -> Triangle {
+    if lower { Triangle::Lower } else { Triangle::Upper }
+}
+
+fn cholesky(op: &op::Cholesky, operand: &ArrayShape) -> Option<Cholesky> {
+    let (batch, size, _) = matrices(operand)?;
+    let element = number(operand.element_type)?;
+    Some(Cholesky { element, batch, size, triangle: triangle(op.lower) })
+}
+
+fn triangular_solve(
+    op: &op::TriangularSolve,
+    coefficients: &ArrayShape,
+    known: &ArrayShape,
+) -> Option<TriangularSolve> {
+    let (batch, size, _) = matrices(coefficients)?;
+    let (_, rows, columns) = matrices(known)?;
+    Some(TriangularSolve {
+        element: number(coefficients.element_type)?,
+        batch,
+        size,
+        lines: if op.left_side { columns } else { rows },
+        side: if op.left_side { Side::Left } else { Side::Right },
+        triangle: triangle(op.lower),
+        form: match op.transpose_a {
+            TransposeKind::NoTranspose => Form::Plain,
+            TransposeKind::Transpose => Form::Transpose,
+            TransposeKind::Adjoint => Form::Adjoint,
+        },
+        diagonal: if op.unit_diagonal { Diagonal::Unit } else { Diagonal::Stored },
     })
 }
 
