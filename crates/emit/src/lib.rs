@@ -48,6 +48,8 @@ mod trace;
 mod transpose;
 mod window;
 
+pub use root::Placement;
+
 use rxla_base::Result;
 use rxla_hlo::{InstructionId, Module};
 use rxla_kernel::{Builder, Value};
@@ -128,7 +130,7 @@ pub fn cost(module: &Module, id: InstructionId) -> Cost {
 
 /// Whether leaf `result` of the result may be written to the memory of operand leaf `operand`,
 /// element by element as it is computed: each element of the operand is read only for the element
-/// that takes its place.
+/// that takes its place. [`Placement`] answers several such questions.
 pub fn in_place(module: &Module, id: InstructionId, operand: usize, result: usize) -> bool {
     root::in_place(module, id, operand, result)
 }

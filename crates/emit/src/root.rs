@@ -182,39 +182,74 @@ pub(crate) fn extent(module: &Module, id: InstructionId) -> Result<i64> {
     Ok(units(&mut emitter, job))
 }
 
-/// Nothing of the operand may be read once the element that takes its place is written.
-pub(crate) fn in_place(module: &Module, id: InstructionId, operand: usize, result: usize) -> bool {
-    let Some(from) = operand_leaf(module, id, operand) else { return false };
-    let Ok(to) = leaf_shape(&module[id].shape, result) else { return false };
-    let same = from.element_count() == to.element_count()
-        && from.element_type.byte_width() == to.element_type.byte_width();
-    // Its state is read by each piece of the work and written by one.
-    if !same || matches!(module[id].op, Op::RngBitGenerator(_)) {
-        return false;
+/// Which results may lie where operands lie: asked often for one instruction, so what was learned is
+/// kept.
+pub struct Placement<'m> {
+    module: &'m Module,
+    id: InstructionId,
+    /// Updates of operands.
+    updates: Vec<Alias>,
+    /// What was learned with no update in place, and with all of them.
+    apart: Option<Learned>,
+    updated: Option<Learned>,
+}
+
+impl<'m> Placement<'m> {
+    pub fn new(module: &'m Module, id: InstructionId) -> Placement<'m> {
+        let updates = updates(module, id);
+        let learned = |aliases: &[Alias]| look(module, id, aliases).ok().map(|look| look.learned);
+        let apart = learned(&[]);
+        let updated = if updates.is_empty() { None } else { learned(&updates) };
+        Placement { module, id, updates, apart, updated }
     }
-    // Other results may be made in place too, or not: they are computed at another time then.
-    let own = Alias { operand, result };
-    let mut all = vec![own];
-    all.extend(
-        updates(module, id)
-            .into_iter()
-            .filter(|other| other.operand != operand && other.result != result),
-    );
-    reads_before_writes(module, id, &[own], own)
-        && (all.len() == 1 || reads_before_writes(module, id, &all, own))
+
+    /// Nothing of the operand may be read once the element that takes its place is written.
+    pub fn allows(&self, operand: usize, result: usize) -> bool {
+        let (module, id) = (self.module, self.id);
+        let Some(from) = operand_leaf(module, id, operand) else { return false };
+        let Ok(to) = leaf_shape(&module[id].shape, result) else { return false };
+        let same = from.element_count() == to.element_count()
+            && from.element_type.byte_width() == to.element_type.byte_width();
+        // The state of a generator is read by each piece of the work and written by one.
+        if !same || matches!(module[id].op, Op::RngBitGenerator(_)) {
+            return false;
+        }
+        let own = Alias { operand, result };
+        let fits = |learned: &Option<Learned>| {
+            learned.as_ref().is_some_and(|learned| reads_before_writes(self, learned, own))
+        };
+        // Other results may be made in place too, or not: they are computed at another time then.
+        if self.updates.is_empty() {
+            return fits(&self.apart);
+        }
+        if self.updates.iter().all(|update| update.result != result) {
+            return fits(&self.apart) && fits(&self.updated);
+        }
+        let mut all = vec![own];
+        let other = |other: &&Alias| other.operand != operand && other.result != result;
+        all.extend(self.updates.iter().filter(other));
+        let fits = |aliases: &[Alias]| {
+            look(module, id, aliases)
+                .is_ok_and(|look| reads_before_writes(self, &look.learned, own))
+        };
+        fits(&[own]) && (all.len() == 1 || fits(&all))
+    }
+}
+
+pub(crate) fn in_place(module: &Module, id: InstructionId, operand: usize, result: usize) -> bool {
+    Placement::new(module, id).allows(operand, result)
 }
 
 /// Whether each element of an operand is read only for the element that takes its place.
-fn reads_before_writes(module: &Module, id: InstructionId, aliases: &[Alias], own: Alias) -> bool {
-    let Ok(look) = look(module, id, aliases) else { return false };
+fn reads_before_writes(placement: &Placement<'_>, learned: &Learned, own: Alias) -> bool {
     // The first store: what later ones (updates of updates) would read is written by then.
     let of_result = |access: &&Access| access.leaf == own.result;
-    let Some(store) = look.learned.stores.iter().find(of_result) else {
-        return leaf_shape(&module[id].shape, own.result)
-            .is_ok_and(|shape| shape.element_count() == Some(0));
+    let Some(store) = learned.stores.iter().find(of_result) else {
+        let shape = leaf_shape(&placement.module[placement.id].shape, own.result);
+        return shape.is_ok_and(|shape| shape.element_count() == Some(0));
     };
     let of_operand = |access: &&Access| access.leaf == own.operand;
-    let mut loads = look.learned.loads.iter().filter(of_operand);
+    let mut loads = learned.loads.iter().filter(of_operand);
     loads.all(|load| load.nest == store.nest && load.position == store.position)
 }
 
