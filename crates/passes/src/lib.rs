@@ -15,6 +15,7 @@
 
 pub mod algebraic;
 pub mod canonicalize;
+pub mod control;
 mod effects;
 mod pass;
 pub mod pipeline;

@@ -102,6 +102,8 @@ pub fn simplify_steps() -> Vec<Step> {
 pub fn simplification() -> Step {
     let passes = [
         "tuple-simplifier",
+        "simplify-conditional",
+        "simplify-while-loops",
         "zero_sized_hlo_elimination",
         "simplify-sorts",
         "algsimp",
@@ -168,6 +170,12 @@ pub const ORDER: &[Order] = &[
         after: "algsimp",
         how: How::FirstBeforeFirst,
         why: "a value that goes through a tuple hides its producer from rules",
+    },
+    Order {
+        before: "tuple-simplifier",
+        after: "simplify-while-loops",
+        how: How::FirstBeforeFirst,
+        why: "what a loop starts from is seen where its tuple is made",
     },
     Order {
         before: "algsimp",

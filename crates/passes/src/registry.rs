@@ -2,7 +2,7 @@
 
 use crate::pass::Pass;
 use crate::pipeline::{self, Pipeline};
-use crate::{algebraic, canonicalize, simplify};
+use crate::{algebraic, canonicalize, control, simplify};
 
 /// All passes, sorted by name.
 pub const ALL: &[&dyn Pass] = &[
@@ -18,10 +18,15 @@ pub const ALL: &[&dyn Pass] = &[
     &simplify::flatten_call_graph::FlattenCallGraph,
     &canonicalize::map_inliner::MapInliner,
     &simplify::reshape_mover::ReshapeMover,
+    &control::conditional_simplifier::ConditionalSimplifier,
     &simplify::sort_simplifier::SortSimplifier,
+    &control::while_loop_simplifier::WhileLoopSimplifier,
     &simplify::slice_hoister::SliceHoister,
+    &canonicalize::topk_decomposer::TopkDecomposer,
     &simplify::transpose_folding::TransposeFolding,
     &simplify::tuple_simplifier::TupleSimplifier,
+    &control::while_loop_constant_sinking::WhileLoopConstantSinking,
+    &control::while_loop_invariant_code_motion::WhileLoopInvariantCodeMotion,
     &simplify::zero_sized_hlo_elimination::ZeroSizedHloElimination,
 ];
 

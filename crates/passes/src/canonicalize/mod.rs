@@ -5,3 +5,4 @@ pub mod broadcast_canonicalizer;
 pub mod dot_decomposer;
 pub mod map_inliner;
 pub mod optimization_barrier_expander;
+pub mod topk_decomposer;

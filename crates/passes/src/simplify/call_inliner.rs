@@ -57,12 +57,23 @@ fn inlineable(module: &Module, site: InstructionId) -> Option<ComputationId> {
     (!forbidden && module[op.to_apply].execution_thread == *thread).then_some(op.to_apply)
 }
 
-fn inline(module: &mut Module, site: InstructionId, callee: ComputationId) {
-    let fresh = module.instruction_capacity();
+/// Puts the body of `callee` in place of `site`, whose operands are its arguments.
+pub(crate) fn inline(module: &mut Module, site: InstructionId, callee: ComputationId) {
     let arguments = module[site].operands().to_vec();
+    inline_with(module, site, callee, &arguments);
+}
+
+/// The same with arguments that need not be the operands of `site`.
+pub(crate) fn inline_with(
+    module: &mut Module,
+    site: InstructionId,
+    callee: ComputationId,
+    arguments: &[InstructionId],
+) {
+    let fresh = module.instruction_capacity();
     let before = module[site].control_predecessors().to_vec();
     let after = module.control_successors(site);
-    let root = module.inline_at(site, callee, &arguments);
+    let root = module.inline_at(site, callee, arguments);
     let body = (fresh..module.instruction_capacity()).map(InstructionId::from_index);
     for inlined in body.clone() {
         inherit_metadata(module, site, inlined);

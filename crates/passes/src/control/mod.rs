@@ -1,0 +1,8 @@
+//! Passes on loops and branches: what they carry, how often they run, what need not be in them.
+
+mod carried;
+pub mod conditional_simplifier;
+mod trip_count;
+pub mod while_loop_constant_sinking;
+pub mod while_loop_invariant_code_motion;
+pub mod while_loop_simplifier;

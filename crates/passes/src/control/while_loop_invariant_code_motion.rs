@@ -1,0 +1,205 @@
+//! `while-loop-invariant-code-motion`, XLA's WhileLoopInvariantCodeMotion: what a body computes anew
+//! each time from values that do not change is computed before the loop and carried.
+//!
+//! Only what costs something and is no bigger than what it is made of moves: a broadcast or an iota
+//! is cheaper made anew than carried. Such ones are copied along where what moves needs them.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use rxla_base::Result;
+use rxla_hlo::{InstructionId, Module, Op, Shape};
+
+use super::carried::{self, Loop, Place};
+use crate::effects::{Effects, unfused_computations};
+use crate::pass::{Context, Pass};
+use crate::simplify::call_inliner::MAX_INSTRUCTIONS;
+use crate::view;
+
+pub struct WhileLoopInvariantCodeMotion;
+
+impl Pass for WhileLoopInvariantCodeMotion {
+    fn name(&self) -> &'static str {
+        "while-loop-invariant-code-motion"
+    }
+
+    fn class(&self) -> &'static str {
+        "WhileLoopInvariantCodeMotion"
+    }
+
+    fn run(&self, module: &mut Module, cx: &Context) -> Result<u64> {
+        let mut made = 0;
+        let mut effects = Effects::of(module);
+        for computation in unfused_computations(module) {
+            for site in module.post_order(computation) {
+                let Some(found) = carried::find(module, site) else { continue };
+                let moved = invariants(module, &effects, &found);
+                if moved.is_empty() || module.instruction_capacity() > MAX_INSTRUCTIONS {
+                    continue;
+                }
+                if !cx.spend() {
+                    return Ok(made);
+                }
+                hoist(module, &found, &moved);
+                effects = Effects::of(module);
+                made += 1;
+            }
+        }
+        Ok(made)
+    }
+}
+
+/// What is worth moving and still used by what stays.
+fn invariants(m: &Module, effects: &Effects, found: &Loop) -> Vec<InstructionId> {
+    let state = m[found.body].parameters()[0];
+    let order = m.post_order(found.body);
+    let mut fixed: FxHashSet<InstructionId> = FxHashSet::default();
+    for &i in &order {
+        let known = match carried::element(m, i, state) {
+            Some(index) => found.passes_through(m, index),
+            None => may_move(m, effects, i) && m[i].operands().iter().all(|o| fixed.contains(o)),
+        };
+        if known {
+            fixed.insert(i);
+        }
+    }
+    let root = m[found.body].root();
+    let mut needed: FxHashSet<InstructionId> = FxHashSet::default();
+    let mut moved = Vec::new();
+    for &i in order.iter().rev() {
+        if i != root && !needed.contains(&i) && !effects.has(m, i) {
+            continue;
+        }
+        if fixed.contains(&i) && is_worth_it(m, i) {
+            moved.push(i);
+        } else {
+            needed.extend(m[i].operands());
+        }
+    }
+    moved.reverse();
+    moved
+}
+
+/// Whether the op may be computed before the loop, even if the loop never runs.
+fn may_move(m: &Module, effects: &Effects, i: InstructionId) -> bool {
+    let array = m[i].shape.as_array().is_some_and(|shape| shape.is_static());
+    let free = !effects.has(m, i) && !view::has_control_edges(m, i);
+    array && free && (is_cheap(&m[i].op) || is_costly(&m[i].op))
+}
+
+/// Made or put in another form, without computing.
+fn is_cheap(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Constant(_)
+            | Op::Iota(_)
+            | Op::Broadcast(_)
+            | Op::Reshape(_)
+            | Op::BitcastConvert(_)
+            | Op::Copy(_)
+            | Op::Slice(_)
+    )
+}
+
+/// Computed, by an op that always ends.
+fn is_costly(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Unary(_)
+            | Op::Binary(_)
+            | Op::Clamp(_)
+            | Op::Compare(_)
+            | Op::Concatenate(_)
+            | Op::Convert(_)
+            | Op::Convolution(_)
+            | Op::Dot(_)
+            | Op::DynamicSlice(_)
+            | Op::DynamicUpdateSlice(_)
+            | Op::Gather(_)
+            | Op::Pad(_)
+            | Op::Reduce(_)
+            | Op::ReducePrecision(_)
+            | Op::Reverse(_)
+            | Op::Select(_)
+            | Op::Transpose(_)
+    )
+}
+
+/// Whether carrying the result beats computing it anew.
+fn is_worth_it(m: &Module, i: InstructionId) -> bool {
+    let size = |i: InstructionId| m[i].shape.byte_size().unwrap_or(usize::MAX);
+    let sources = m[i].operands().iter().map(|&o| size(o)).fold(0, usize::saturating_add);
+    is_costly(&m[i].op) && size(i) <= sources
+}
+
+fn hoist(m: &mut Module, found: &Loop, moved: &[InstructionId]) {
+    let width = found.width(m);
+    let mut outside = FxHashMap::default();
+    let mut elements: Vec<InstructionId> =
+        (0..width).map(|index| found.take_initial(m, index)).collect();
+    for &i in moved {
+        let value = copy_outside(m, found, i, &elements[..width], &mut outside);
+        elements.push(value);
+    }
+    let (condition, _) = carried::copy(m, found.condition);
+    let (body, copies) = carried::copy(m, found.body);
+    let copies: FxHashMap<InstructionId, InstructionId> = copies.into_iter().collect();
+    let shape = Shape::tuple(elements.iter().map(|&i| m[i].shape.clone()));
+    for computation in [condition, body] {
+        let state = m[computation].parameters()[0];
+        m[state].shape = shape.clone();
+    }
+    let state = m[body].parameters()[0];
+    let mut results = m[m[body].root()].operands().to_vec();
+    for (number, i) in moved.iter().enumerate() {
+        let computed = copies[i];
+        let index = (width + number) as i64;
+        let carried = view::add(m, state, Op::get_tuple_element(index), &[state]);
+        for result in results.iter_mut().filter(|result| **result == computed) {
+            *result = carried;
+        }
+        m.replace_all_uses(computed, carried);
+        results.push(carried);
+    }
+    carried::set_results(m, body, &results);
+    let effects = Effects::of(m);
+    carried::sweep(m, &effects, body);
+    let places: Vec<Place> = (0..width).map(Place::Element).collect();
+    found.replace(m, condition, body, &elements, &places);
+}
+
+/// What computes the same before the loop, together with what it needs.
+fn copy_outside(
+    m: &mut Module,
+    found: &Loop,
+    i: InstructionId,
+    initial: &[InstructionId],
+    outside: &mut FxHashMap<InstructionId, InstructionId>,
+) -> InstructionId {
+    let state = m[found.body].parameters()[0];
+    let mut stack = vec![i];
+    while let Some(&top) = stack.last() {
+        if outside.contains_key(&top) {
+            stack.pop();
+            continue;
+        }
+        if let Some(index) = carried::element(m, top, state) {
+            outside.insert(top, initial[index]);
+            continue;
+        }
+        let waiting = m[top].operands().iter().copied().filter(|o| !outside.contains_key(o));
+        let waiting: Vec<InstructionId> = waiting.collect();
+        if !waiting.is_empty() {
+            stack.extend(waiting);
+            continue;
+        }
+        let operands: Vec<InstructionId> = m[top].operands().iter().map(|o| outside[o]).collect();
+        let (name, op, shape) = (m[top].name().to_owned(), m[top].op.clone(), m[top].shape.clone());
+        let info = m[top].info().cloned();
+        let parent = m[found.site].parent();
+        let made = m.add_instruction(parent, &name, op, shape, &operands);
+        if let Some(info) = info {
+            *m[made].info_mut() = info;
+        }
+        outside.insert(top, made);
+    }
+    outside[&i]
+}
