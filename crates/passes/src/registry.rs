@@ -8,6 +8,7 @@ use crate::{algebraic, canonicalize, control, simplify};
 pub const ALL: &[&dyn Pass] = &[
     &algebraic::AlgebraicSimplifier,
     &canonicalize::batch_dot_simplification::BatchDotSimplification,
+    &canonicalize::batchnorm_expander::BatchNormExpander,
     &canonicalize::broadcast_canonicalizer::BroadcastCanonicalizer,
     &simplify::call_inliner::CallInliner,
     &simplify::hlo_constant_folding::HloConstantFolding,
