@@ -89,6 +89,11 @@ fn run(
 ) -> Result<Vec<Option<Element>>> {
     let module = emitter.module;
     let count = leaf_count(&module[id].shape);
+    // What has no results would be computed by no loop at all, effects included.
+    if count == 0 || module[id].op.has_side_effect() {
+        let name = module[id].op.name();
+        return Err(Error::unimplemented(format!("a kernel for the effects of `{name}`")));
+    }
     if destinations.len() != count {
         return Err(Error::internal(format!(
             "`{}` has {count} results, not {}",
