@@ -108,6 +108,12 @@ pub fn splat_of(literal: &ArrayLiteral) -> Option<ArrayLiteral> {
     Some(scalar)
 }
 
+/// The scalar, constant or not, that a broadcast puts everywhere in the array.
+pub fn broadcast_scalar(m: &Module, i: InstructionId) -> Option<InstructionId> {
+    let Op::Broadcast(op) = &m[i].op else { return None };
+    op.dimensions.is_empty().then(|| operand(m, i, 0))
+}
+
 /// Whether every element is this number, exactly. Zeros of both signs are equal here; ask
 /// [`is_positive_zero`] or [`is_negative_zero`] where the sign matters. Complex numbers have no
 /// imaginary part then.

@@ -19,12 +19,6 @@ pub(super) const RULES: &[NamedRule] = rules![
     scatter_nothing,
 ];
 
-/// The scalar that is everywhere in the array.
-fn scalar_of(m: &Module, i: InstructionId) -> Option<InstructionId> {
-    let Op::Broadcast(op) = &m[i].op else { return None };
-    op.dimensions.is_empty().then(|| view::operand(m, i, 0))
-}
-
 /// What is sliced and the start indices, one scalar per dimension.
 fn dynamic_slice(m: &Module, i: InstructionId) -> Option<(InstructionId, &[InstructionId])> {
     let Op::DynamicSlice(_) = &m[i].op else { return None };
@@ -81,7 +75,7 @@ fn constant_start(m: &Module, i: InstructionId) -> Option<i64> {
 /// `dynamic-slice(broadcast(s), …) => broadcast(s)`
 fn dynamic_slice_of_splat(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
     let (x, _) = dynamic_slice(m, i)?;
-    let scalar = scalar_of(m, x)?;
+    let scalar = view::broadcast_scalar(m, x)?;
     Some(view::add_same(m, i, Op::broadcast([]), &[scalar]))
 }
 
@@ -126,7 +120,7 @@ fn update_twice(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
 fn gather_of_splat(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
     let Op::Gather(_) = &m[i].op else { return None };
     let x = view::operand(m, i, 0);
-    let scalar = scalar_of(m, x)?;
+    let scalar = view::broadcast_scalar(m, x)?;
     (view::static_array(m, x)?.element_count()? > 0).then_some(())?;
     view::static_array(m, i)?;
     Some(view::add_same(m, i, Op::broadcast([]), &[scalar]))

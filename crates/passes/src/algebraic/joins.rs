@@ -102,17 +102,11 @@ fn concatenate_adjacent_slices(m: &mut Module, i: InstructionId) -> Option<Instr
     Some(joined(m, i, along, &parts))
 }
 
-/// The scalar that is everywhere in the array.
-fn scalar_of(m: &Module, i: InstructionId) -> Option<InstructionId> {
-    let Op::Broadcast(op) = &m[i].op else { return None };
-    op.dimensions.is_empty().then(|| view::operand(m, i, 0))
-}
-
 /// `concatenate(broadcast(s), broadcast(s)) => broadcast(s)`
 fn concatenate_splats(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
     let (_, operands) = concatenate(m, i)?;
-    let scalar = scalar_of(m, operands[0])?;
-    operands.iter().all(|&x| scalar_of(m, x) == Some(scalar)).then_some(())?;
+    let scalar = view::broadcast_scalar(m, operands[0])?;
+    operands.iter().all(|&x| view::broadcast_scalar(m, x) == Some(scalar)).then_some(())?;
     Some(view::add_same(m, i, Op::broadcast([]), &[scalar]))
 }
 
@@ -120,7 +114,7 @@ fn concatenate_splats(m: &mut Module, i: InstructionId) -> Option<InstructionId>
 fn concatenate_with_splat(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
     let (along, operands) = concatenate(m, i)?;
     let [a, b] = operands[..] else { return None };
-    let (x, scalar, before) = match (scalar_of(m, a), scalar_of(m, b)) {
+    let (x, scalar, before) = match (view::broadcast_scalar(m, a), view::broadcast_scalar(m, b)) {
         (None, Some(scalar)) => (a, scalar, false),
         (Some(scalar), None) => (b, scalar, true),
         _ => return None,
@@ -179,7 +173,7 @@ fn pad_of_empty(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
 /// `pad(broadcast(v), v) => broadcast(v)`
 fn pad_splat_with_itself(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
     let (_, x, value) = pad(m, i)?;
-    let same = scalar_of(m, x) == Some(value) || {
+    let same = view::broadcast_scalar(m, x) == Some(value) || {
         let (x, value) = (view::splat(m, x)?, view::splat(m, value)?);
         x.bytes() == value.bytes()
     };
