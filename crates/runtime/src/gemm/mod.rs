@@ -9,7 +9,7 @@ pub(crate) mod axis;
 pub(crate) mod lanes;
 pub(crate) mod micro;
 pub(crate) mod pack;
-mod sets;
+pub(crate) mod sets;
 mod vector;
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,0 +1,263 @@
+//! Many small matrices side by side in the lanes of vectors, each step done for all of them at once.
+
+use rxla_base::Result;
+
+use super::Diagonal;
+use super::number::Number;
+use super::triangular::System;
+use crate::context::Context;
+use crate::gemm::Address;
+use crate::gemm::sets::for_each_set;
+
+/// Rows of the largest matrices that are done so.
+pub(super) const SMALL: usize = 32;
+
+/// Whether a batch of matrices is better done side by side.
+pub(super) fn suits(batch: usize, size: usize) -> bool {
+    size <= SMALL && batch >= 8
+}
+
+/// Factors the lower triangles of a batch.
+///
+/// # Safety
+///
+/// The operand and the result, which may be the operand, hold the batch, and nobody else uses the result.
+pub(super) unsafe fn factor_all<T: Number>(
+    context: &Context,
+    batch: usize,
+    size: usize,
+    operand: *const T,
+    result: *mut T,
+) {
+    let (operand, result) = (Address(operand.cast_mut()), Address(result));
+    groups::<T>(context, batch, size * size * size / 3, |first, count| {
+        let start = first * size * size;
+        // SAFETY: the caller's promise; each matrix is in one group.
+        unsafe {
+            let operand = operand.get().add(start).cast_const();
+            let result = result.get().add(start);
+            match lanes::<T>() {
+                16 => factor_16(operand, result, size, count),
+                8 => factor_8(operand, result, size, count),
+                _ => factor_4(operand, result, size, count),
+            }
+        }
+    });
+}
+
+/// Solves a batch of systems in place.
+///
+/// # Safety
+///
+/// As for [`super::triangular::solve_all`].
+pub(super) unsafe fn solve_all<T: Number>(
+    context: &Context,
+    batch: usize,
+    first: &System<T>,
+) -> Result<()> {
+    groups::<T>(context, batch, first.size * first.size * first.lines, |start, count| {
+        let system = first.of_batch(start);
+        // SAFETY: the caller's promise; each system is in one group.
+        unsafe {
+            match lanes::<T>() {
+                16 => solve_16(&system, count),
+                8 => solve_8(&system, count),
+                _ => solve_4(&system, count),
+            }
+        }
+    });
+    Ok(())
+}
+
+/// Numbers in the widest vector.
+fn lanes<T>() -> usize {
+    64 / size_of::<T>()
+}
+
+/// Calls `work(first, count)` for groups of matrices that fill the lanes.
+fn groups<T>(context: &Context, batch: usize, work: usize, run: impl Fn(usize, usize) + Sync) {
+    let lanes = lanes::<T>();
+    // Moving elements in and out counts for more than computing.
+    context.parallel_for(batch.div_ceil(lanes), 1 + (1 << 13) / (work + 64), |begin, end| {
+        for group in begin..end {
+            let first = group * lanes;
+            run(first, lanes.min(batch - first));
+        }
+    });
+}
+
+macro_rules! with_lanes {
+    ($($factor:ident $factor_body:ident $solve:ident $solve_body:ident $lanes:literal)*) => {$(
+        for_each_set! {
+            /// # Safety
+            ///
+            /// See `factor`.
+            unsafe fn $factor[Number] =
+                $factor_body(operand: *const T, result: *mut T, size: usize, count: usize) -> ()
+        }
+
+        /// # Safety
+        ///
+        /// See `factor`.
+        #[inline(always)]
+        unsafe fn $factor_body<T: Number>(
+            operand: *const T,
+            result: *mut T,
+            size: usize,
+            count: usize,
+        ) {
+            // SAFETY: the caller's promise.
+            unsafe { factor::<T, $lanes>(operand, result, size, count) };
+        }
+
+        for_each_set! {
+            /// # Safety
+            ///
+            /// See `solve`.
+            unsafe fn $solve[Number] = $solve_body(first: &System<T>, count: usize) -> ()
+        }
+
+        /// # Safety
+        ///
+        /// See `solve`.
+        #[inline(always)]
+        unsafe fn $solve_body<T: Number>(first: &System<T>, count: usize) {
+            // SAFETY: the caller's promise.
+            unsafe { solve::<T, $lanes>(first, count) };
+        }
+    )*};
+}
+
+with_lanes! {
+    factor_16 factor_16_body solve_16 solve_16_body 16
+    factor_8 factor_8_body solve_8 solve_8_body 8
+    factor_4 factor_4_body solve_4 solve_4_body 4
+}
+
+/// Where the elements of a lower triangle begin that are in a row.
+#[inline(always)]
+fn row_start(i: usize) -> usize {
+    i * (i + 1) / 2
+}
+
+/// # Safety
+///
+/// `count` matrices, at most as many as lanes, are at both places.
+#[inline(always)]
+unsafe fn factor<T: Number, const LANES: usize>(
+    operand: *const T,
+    result: *mut T,
+    size: usize,
+    count: usize,
+) {
+    let mut room = vec![[T::default(); LANES]; row_start(size)];
+    for lane in 0..count {
+        // SAFETY: the caller's promise.
+        let matrix =
+            unsafe { std::slice::from_raw_parts(operand.add(lane * size * size), size * size) };
+        for i in 0..size {
+            let from = &matrix[i * size..][..=i];
+            for (value, &from) in room[row_start(i)..].iter_mut().zip(from) {
+                value[lane] = from;
+            }
+        }
+    }
+    let mut failed = [false; LANES];
+    for i in 0..size {
+        let (above, row) = room.split_at_mut(row_start(i));
+        for j in 0..=i {
+            let mut sum = row[j];
+            if j < i {
+                let other = &above[row_start(j)..][..=j];
+                for k in 0..j {
+                    for lane in 0..LANES {
+                        sum[lane] =
+                            sum[lane].minus_product(row[k][lane], other[k][lane].conjugate());
+                    }
+                }
+                for lane in 0..LANES {
+                    sum[lane] = sum[lane].over(other[j][lane]);
+                }
+            } else {
+                for k in 0..j {
+                    for lane in 0..LANES {
+                        sum[lane] = sum[lane].minus_product(row[k][lane], row[k][lane].conjugate());
+                    }
+                }
+                for lane in 0..LANES {
+                    failed[lane] |= !sum[lane].is_positive();
+                    sum[lane] = sum[lane].root();
+                }
+            }
+            row[j] = sum;
+        }
+    }
+    for lane in 0..count {
+        // SAFETY: the caller's promise.
+        let matrix =
+            unsafe { std::slice::from_raw_parts_mut(result.add(lane * size * size), size * size) };
+        if failed[lane] {
+            matrix.fill(T::NAN);
+            continue;
+        }
+        for i in 0..size {
+            let (lower, upper) = matrix[i * size..][..size].split_at_mut(i + 1);
+            for (into, value) in lower.iter_mut().zip(&room[row_start(i)..]) {
+                *into = value[lane];
+            }
+            upper.fill(T::default());
+        }
+    }
+}
+
+/// # Safety
+///
+/// `count` systems, at most as many as lanes, are in a row, and nobody else uses their unknowns.
+#[inline(always)]
+unsafe fn solve<T: Number, const LANES: usize>(first: &System<T>, count: usize) {
+    let (size, lines) = (first.size, first.lines);
+    let mut triangle = vec![[T::default(); LANES]; row_start(size)];
+    let mut unknowns = vec![[T::default(); LANES]; size * lines];
+    for lane in 0..count {
+        let system = first.of_batch(lane);
+        for i in 0..size {
+            for j in 0..=i {
+                // SAFETY: the caller's promise.
+                let value = unsafe { *system.triangle.at(i, j) };
+                triangle[row_start(i) + j][lane] = system.conjugation.of(value);
+            }
+            for line in 0..lines {
+                // SAFETY: the caller's promise.
+                unknowns[i * lines + line][lane] = unsafe { *system.unknowns.at(i, line) };
+            }
+        }
+    }
+    for i in 0..size {
+        let (known, rest) = unknowns.split_at_mut(i * lines);
+        let row = &triangle[row_start(i)..][..=i];
+        for line in 0..lines {
+            let mut sum = rest[line];
+            for k in 0..i {
+                let known = &known[k * lines + line];
+                for lane in 0..LANES {
+                    sum[lane] = sum[lane].minus_product(row[k][lane], known[lane]);
+                }
+            }
+            if first.diagonal == Diagonal::Stored {
+                for lane in 0..LANES {
+                    sum[lane] = sum[lane].over(row[i][lane]);
+                }
+            }
+            rest[line] = sum;
+        }
+    }
+    for lane in 0..count {
+        let system = first.of_batch(lane);
+        for i in 0..size {
+            for line in 0..lines {
+                // SAFETY: the caller's promise.
+                unsafe { system.unknowns.at(i, line).write(unknowns[i * lines + line][lane]) };
+            }
+        }
+    }
+}
