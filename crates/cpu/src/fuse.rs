@@ -5,11 +5,15 @@
 //! is expensive once. Broadcasts and iotas are so cheap that they are never stored. Then fusions
 //! that run over the same elements and read the same arrays become one with several results.
 //!
+//! An update of a part of an array is made in place. So what it writes is computed before, on its own,
+//! if that reads other parts of the same array.
+//!
 //! Arrays of one element take no part: the driver has them in registers.
 
 mod build;
 mod cost;
 mod groups;
+mod overwrite;
 mod siblings;
 
 use rxla_base::Result;

@@ -389,3 +389,143 @@ fn transforms_and_linear_algebra_of_the_runtime() {
     assert_eq!(compile(&module, &Options::default()).unwrap().fallbacks().len(), 0);
     check_within(text, &inputs, Tolerance::within(1e-5, 1e-5));
 }
+
+/// A loop of five rounds over two arrays, with an index, and what the body makes of them.
+fn two_carried(body: &str) -> String {
+    format!(
+        "HloModule m
+        add {{
+          x = f32[] parameter(0)
+          y = f32[] parameter(1)
+          ROOT s = f32[] add(x, y)
+        }}
+        update {{
+          u = (f32[6,4], s32[]) parameter(0)
+          ux = f32[6,4] get-tuple-element(u), index=0
+          ui = s32[] get-tuple-element(u), index=1
+          uz = s32[] constant(0)
+          ur = f32[1,4] dynamic-slice(ux, ui, uz), dynamic_slice_sizes={{1,4}}
+          un = f32[1,4] negate(ur)
+          ROOT v = f32[6,4] dynamic-update-slice(ux, un, uz, uz)
+        }}
+        keep {{
+          k = (f32[6,4], s32[]) parameter(0)
+          ROOT kx = f32[6,4] get-tuple-element(k), index=0
+        }}
+        inner_cond {{
+          s = (s32[], f32[6,4], s32[]) parameter(0)
+          i = s32[] get-tuple-element(s), index=0
+          n = s32[] constant(3)
+          ROOT c = pred[] compare(i, n), direction=LT
+        }}
+        inner_body {{
+          s = (s32[], f32[6,4], s32[]) parameter(0)
+          i = s32[] get-tuple-element(s), index=0
+          x = f32[6,4] get-tuple-element(s), index=1
+          j = s32[] get-tuple-element(s), index=2
+          one = s32[] constant(1)
+          zero = s32[] constant(0)
+          next = s32[] add(i, one)
+          row = f32[1,4] dynamic-slice(x, j, zero), dynamic_slice_sizes={{1,4}}
+          twice = f32[1,4] add(row, row)
+          u = f32[6,4] dynamic-update-slice(x, twice, next, zero)
+          ROOT t = (s32[], f32[6,4], s32[]) tuple(next, u, j)
+        }}
+        body {{
+          s = (s32[], f32[6,4], f32[6,4]) parameter(0)
+          i = s32[] get-tuple-element(s), index=0
+          x = f32[6,4] get-tuple-element(s), index=1
+          y = f32[6,4] get-tuple-element(s), index=2
+          zero = s32[] constant(0)
+          one = s32[] constant(1)
+          j = s32[] add(i, one)
+          row = f32[1,4] dynamic-slice(x, i, zero), dynamic_slice_sizes={{1,4}}
+          more = f32[1,4] add(row, row)
+          {body}
+        }}
+        cond {{
+          s = (s32[], f32[6,4], f32[6,4]) parameter(0)
+          i = s32[] get-tuple-element(s), index=0
+          n = s32[] constant(5)
+          ROOT c = pred[] compare(i, n), direction=LT
+        }}
+        ENTRY e {{
+          x = f32[6,4] parameter(0)
+          y = f32[6,4] parameter(1)
+          zero = s32[] constant(0)
+          t = (s32[], f32[6,4], f32[6,4]) tuple(zero, x, y)
+          ROOT w = (s32[], f32[6,4], f32[6,4]) while(t), condition=cond, body=body
+        }}"
+    )
+}
+
+/// Where arrays are overwritten in place, and where that would lose what is still read.
+#[test]
+fn loops_that_update_what_they_carry() {
+    let tuple = "ROOT t = (s32[], f32[6,4], f32[6,4]) tuple";
+    let update = "u = f32[6,4] dynamic-update-slice(x, more, j, zero)";
+    for body in [
+        // A row from another row, and from itself.
+        format!("{update} {tuple}(j, u, y)"),
+        format!("u = f32[6,4] dynamic-update-slice(x, more, i, zero) {tuple}(j, u, y)"),
+        // What was there before is read after, or kept, or handed on to the other.
+        format!("{update} v = f32[6,4] add(u, x) {tuple}(j, u, v)"),
+        format!("{update} {tuple}(j, u, x)"),
+        format!("{update} {tuple}(j, x, u)"),
+        // Both take turns, with and without an update; both become one array.
+        format!("{tuple}(j, y, x)"),
+        format!("{update} {tuple}(j, y, u)"),
+        format!("{update} {tuple}(j, u, u)"),
+        // Two updates of one array, and one after the other.
+        format!("{update} v = f32[6,4] dynamic-update-slice(x, row, zero, zero) {tuple}(j, u, v)"),
+        format!("{update} v = f32[6,4] dynamic-update-slice(u, row, zero, zero) {tuple}(j, v, y)"),
+        format!(
+            "{update} again = f32[1,4] dynamic-slice(u, j, zero), dynamic_slice_sizes={{1,4}}
+             v = f32[6,4] dynamic-update-slice(u, again, zero, zero) {tuple}(j, v, y)"
+        ),
+        // The row is read under another shape.
+        format!(
+            "flat = f32[24] reshape(x)
+             part = f32[4] slice(flat), slice={{[3:7]}}
+             new = f32[1,4] reshape(part)
+             u = f32[6,4] dynamic-update-slice(x, new, j, zero) {tuple}(j, u, y)"
+        ),
+        // A sum over all of it goes into a row.
+        format!(
+            "none = f32[] constant(0)
+             sums = f32[4] reduce(x, none), dimensions={{0}}, to_apply=add
+             new = f32[1,4] reshape(sums)
+             u = f32[6,4] dynamic-update-slice(x, new, j, zero) {tuple}(j, u, y)"
+        ),
+        // Updates in a branch and in a loop inside.
+        format!(
+            "two = s32[] constant(2)
+             c = pred[] compare(i, two), direction=LT
+             a = (f32[6,4], s32[]) tuple(x, i)
+             u = f32[6,4] conditional(c, a, a), true_computation=update, false_computation=keep
+             {tuple}(j, u, y)"
+        ),
+        format!(
+            "two = s32[] constant(2)
+             c = pred[] compare(i, two), direction=LT
+             a = (f32[6,4], s32[]) tuple(x, i)
+             u = f32[6,4] conditional(c, a, a), true_computation=update, false_computation=keep
+             v = f32[6,4] add(x, y)
+             {tuple}(j, u, v)"
+        ),
+        format!(
+            "a = (s32[], f32[6,4], s32[]) tuple(zero, x, i)
+             w = (s32[], f32[6,4], s32[]) while(a), condition=inner_cond, body=inner_body
+             u = f32[6,4] get-tuple-element(w), index=1
+             {tuple}(j, y, u)"
+        ),
+    ] {
+        check(
+            &two_carried(&body),
+            &[
+                "f32[6,4] {{1,2,3,4},{5,6,7,8},{9,1,2,3},{4,5,6,7},{8,9,1,2},{3,4,5,6}}",
+                "f32[6,4] {{2,4,3,1},{5,2,1,0},{3,3,3,7},{0,1,0,1},{6,6,1,8},{2,7,1,8}}",
+            ],
+        );
+    }
+}

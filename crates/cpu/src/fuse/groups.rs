@@ -9,6 +9,7 @@ use rxla_hlo::{ComputationId, InstructionId, Module, Op};
 use super::cost::{
     BYTE, KERNEL, Role, bytes, elements, may_fuse_operand, operand_count, role, same_place, work,
 };
+use super::overwrite;
 
 /// Instructions computed together.
 #[derive(Clone, Debug)]
@@ -81,7 +82,10 @@ impl Former<'_> {
     fn try_fuse(&mut self, id: InstructionId) -> bool {
         let module = self.module;
         let users = module[id].users();
-        if users.is_empty() || has_control_edges(module, id) {
+        if users.is_empty()
+            || has_control_edges(module, id)
+            || users.iter().any(|&user| overwrite::reads_what_it_overwrites(module, user, id))
+        {
             return false;
         }
         let mut ways: Vec<Way> = Vec::new();
