@@ -1,4 +1,5 @@
-//! Small dots as elements: a loop over what is contracted. Large ones belong to a runtime kernel.
+//! Small dots as elements: a loop over what is contracted. Those that stand alone are written in
+//! blocks if they can be (`product.rs`), and large ones belong to a runtime kernel.
 
 use rxla_base::{Error, Result};
 use rxla_hlo::op::{BinaryKind, Dot};

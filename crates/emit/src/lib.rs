@@ -34,6 +34,7 @@ mod nest;
 mod ops;
 mod plan;
 mod position;
+mod product;
 mod reduce;
 mod rng;
 mod root;

@@ -11,7 +11,7 @@ use crate::emitter::{Emitter, Frame, Leaf, Node};
 use crate::job::{Alias, jobs, run_job, units, updates};
 use crate::plan::{Access, Learned, NestId, Plan};
 use crate::shapes::{array, leaf_count, leaf_shape};
-use crate::{Cost, Destination, Element, Part, Source, rng};
+use crate::{Cost, Destination, Element, Part, Source, product, rng};
 
 /// What a run into a scratch function showed.
 pub(crate) struct Look {
@@ -113,6 +113,15 @@ fn run(
         rng::emit(emitter.builder, module, id, op, operands, destinations, part)?;
         return Ok(vec![None; count]);
     }
+    if let Some(product) = product::of(module, id) {
+        return Ok(vec![product::emit(
+            emitter.builder,
+            &product,
+            operands,
+            destinations[0],
+            part,
+        )?]);
+    }
     let root = bind(emitter, id, operands)?;
     let aliases = aliases(operands, destinations);
     let mut results: Vec<Option<Element>> = vec![None; count];
@@ -174,6 +183,9 @@ pub(crate) fn extent(module: &Module, id: InstructionId) -> Result<i64> {
     let look = look(module, id, &[])?;
     if let Op::RngBitGenerator(op) = &module[id].op {
         return rng::extent(module, id, op);
+    }
+    if let Some(product) = product::of(module, id) {
+        return Ok(product::extent(&product));
     }
     // Who updates in place has other work to divide than who copies first.
     if !updates(module, id).is_empty() {

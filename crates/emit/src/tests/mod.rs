@@ -2,6 +2,7 @@
 
 mod elementwise;
 mod movement;
+mod products;
 mod random;
 mod reductions;
 mod registers;
