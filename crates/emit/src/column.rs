@@ -144,15 +144,15 @@ struct Sums {
 }
 
 impl Columns {
-    /// The sums of columns `first..end` of the row of columns at `index`, then `finish` for each of
-    /// them, with the reductions known.
+    /// The sums of `length` columns from `first` on of the row of columns at `index`, then `finish` for
+    /// each of them, with the reductions known.
     pub(crate) fn run(
         &self,
         emitter: &mut Emitter<'_>,
         nest: NestId,
         index: &Index,
         last: &Loop,
-        (first, end): (Value, Value),
+        (first, length): (Value, Value),
         finish: &mut dyn FnMut(&mut Emitter<'_>, &Index) -> Result<()>,
     ) -> Result<()> {
         let width = tile(last.size());
@@ -160,10 +160,10 @@ impl Columns {
         for node in &self.reductions {
             all.push(self.sums(emitter, node, width)?);
         }
-        let bounds = (first, end, 1);
-        emitter.for_loop(LoopKind::Vector, bounds, &[], |emitter, column, _| {
+        // The loops count from 0, so that those of whole tiles have constant bounds.
+        let bounds = (emitter.builder.index(0), length, 1);
+        emitter.for_loop(LoopKind::Vector, bounds, &[], |emitter, at, _| {
             let b = &mut *emitter.builder;
-            let at = b.sub(column, first);
             for sums in &all {
                 for (k, &tile) in sums.tiles.iter().enumerate() {
                     let start = match &sums.combine {
@@ -192,10 +192,9 @@ impl Columns {
                     let rows: Vec<Index> = (0..block)
                         .map(|k| emitter.row_index(id, outer, &innermost, row, k, count))
                         .collect();
-                    let bounds = (first, end, 1);
-                    emitter.for_loop(LoopKind::Vector, bounds, &[], |emitter, column, _| {
+                    emitter.for_loop(LoopKind::Vector, bounds, &[], |emitter, at, _| {
+                        let column = emitter.builder.add(first, at);
                         let index = emitter.last_index(nest, index, last, column);
-                        let at = emitter.builder.sub(column, first);
                         for sums in &all {
                             self.add_rows(emitter, sums, &index, &rows, at)?;
                         }
@@ -207,9 +206,9 @@ impl Columns {
             Ok(Vec::new())
         })?;
 
-        emitter.for_loop(LoopKind::Vector, bounds, &[], |emitter, column, _| {
+        emitter.for_loop(LoopKind::Vector, bounds, &[], |emitter, at, _| {
+            let column = emitter.builder.add(first, at);
             let index = emitter.last_index(nest, index, last, column);
-            let at = emitter.builder.sub(column, first);
             let depth = emitter.depth();
             for sums in &all {
                 let b = &mut *emitter.builder;
@@ -339,9 +338,9 @@ impl Emitter<'_> {
     }
 }
 
-/// Where a tile begins and ends.
-pub(crate) fn tile_end(b: &mut Builder, first: Value, width: i64, columns: i64) -> Value {
+/// How many columns a tile has that begins with column `first`.
+pub(crate) fn tile_length(b: &mut Builder, first: Value, width: i64, columns: i64) -> Value {
     let (width, columns) = (b.index(width), b.index(columns));
-    let end = b.add(first, width);
-    b.binary(BinaryOp::SMin, end, columns)
+    let left = b.sub(columns, first);
+    b.binary(BinaryOp::SMin, width, left)
 }

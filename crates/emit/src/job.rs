@@ -5,7 +5,7 @@ use rxla_hlo::{Dims, InstructionId, Module, Op};
 use rxla_kernel::{BinaryOp, Builder, ComparePredicate, Linkage, LoopKind};
 
 use crate::affine::{Index, linear};
-use crate::column::{Columns, columns, tile, tile_end};
+use crate::column::{Columns, columns, tile, tile_length};
 use crate::dynamic::update_start;
 use crate::emitter::{Emitter, Node};
 use crate::nest::{Loop, Style, split_units};
@@ -331,17 +331,29 @@ fn run_columns(
             loops[0].bounds = Some((begin, end));
         }
     }
+    let whole = count - count % width;
     emitter.nest(nest, rank, &loops, &[], &mut |emitter, index, _| {
         let (low, high) = match range {
             Some(range) => range,
-            None => (emitter.builder.index(0), emitter.builder.index(count)),
+            None => (emitter.builder.index(0), emitter.builder.index(whole)),
         };
-        let bounds = (low, high, width);
-        emitter.for_loop(LoopKind::Sequential, bounds, &[], |emitter, first, _| {
-            let end = tile_end(emitter.builder, first, width, count);
-            columns.run(emitter, nest, index, &last, (first, end), finish)?;
-            Ok(Vec::new())
-        })
+        if whole > 0 || range.is_some() {
+            let bounds = (low, high, width);
+            emitter.for_loop(LoopKind::Sequential, bounds, &[], |emitter, first, _| {
+                // Only a piece may end with a tile that is not whole.
+                let length = match range {
+                    Some(_) if whole < count => tile_length(emitter.builder, first, width, count),
+                    Some(_) | None => emitter.builder.index(width),
+                };
+                columns.run(emitter, nest, index, &last, (first, length), finish)?;
+                Ok(Vec::new())
+            })?;
+        }
+        if whole < count && range.is_none() {
+            let rest = (emitter.builder.index(whole), emitter.builder.index(count - whole));
+            columns.run(emitter, nest, index, &last, rest, finish)?;
+        }
+        Ok(Vec::new())
     })?;
     Ok(())
 }

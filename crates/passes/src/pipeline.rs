@@ -125,6 +125,7 @@ pub fn cpu() -> Pipeline {
     );
     // What the dots were brought into form with is simplified in turn.
     steps.push(simplification());
+    steps.push(by_name("tree-reduction-rewriter"));
     steps.extend(
         ["transpose-folding", "cse", "cse_barrier_expander", "tuple-simplifier", "dce"]
             .map(by_name),
@@ -206,6 +207,12 @@ pub const ORDER: &[Order] = &[
         after: "transpose-folding",
         how: How::FirstBeforeFirst,
         why: "only products of matrices take their operands transposed",
+    },
+    Order {
+        before: "algsimp",
+        after: "tree-reduction-rewriter",
+        how: How::AllBeforeAny,
+        why: "rules would make one reduction of the two again",
     },
     Order {
         before: "cse",

@@ -25,6 +25,7 @@ pub const ALL: &[&dyn Pass] = &[
     &simplify::slice_hoister::SliceHoister,
     &canonicalize::topk_decomposer::TopkDecomposer,
     &simplify::transpose_folding::TransposeFolding,
+    &canonicalize::tree_reduction_rewriter::TreeReductionRewriter,
     &simplify::tuple_simplifier::TupleSimplifier,
     &control::while_loop_constant_sinking::WhileLoopConstantSinking,
     &control::while_loop_invariant_code_motion::WhileLoopInvariantCodeMotion,

@@ -12,7 +12,7 @@ mod functions;
 mod integers;
 mod joins;
 mod logic;
-mod reductions;
+pub(crate) mod reductions;
 mod reorder;
 mod select;
 mod slices;

@@ -32,7 +32,7 @@ fn reduce(m: &Module, i: InstructionId) -> Option<(&Reduce, InstructionId, Instr
 }
 
 /// What a computation of two scalars does, if it is one operation.
-fn reducer(m: &Module, computation: ComputationId) -> Option<BinaryKind> {
+pub(crate) fn reducer(m: &Module, computation: ComputationId) -> Option<BinaryKind> {
     let (kind, [a, b]) = view::any_binary(m, m[computation].root())?;
     let &[x, y] = m[computation].parameters() else { return None };
     ([a, b] == [x, y] || [a, b] == [y, x]).then_some(kind)

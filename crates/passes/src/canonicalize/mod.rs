@@ -7,3 +7,4 @@ pub mod dot_decomposer;
 pub mod map_inliner;
 pub mod optimization_barrier_expander;
 pub mod topk_decomposer;
+pub mod tree_reduction_rewriter;

@@ -22,7 +22,7 @@ mod width;
 
 use self::class::{Class, Classes};
 use self::reduction::{Reduction, Selection, identity, recognise};
-use self::stride::{Group, Sums, groups};
+use self::stride::{Group, LoadGroup, Sums, groups, load_groups};
 use self::widen::Widen;
 use super::Target;
 use crate::ir::{BinaryOp, Block, Carried, Function, LoopKind, Op, Statement, Value};
@@ -159,19 +159,23 @@ impl Vectorizer<'_> {
         .ok()?;
         let class = |value| classes.get(value);
         let groups = groups(self.function, &class, &self.constants, &self.sums, &source.body);
-        let stages = self.stages(source, &classes, &groups, !reduced.is_empty())?;
-        Some(Plan { kinds, selection, classes: classes.into_table(), groups, stages })
+        let mut loads =
+            load_groups(self.function, &class, &self.constants, &self.sums, &source.body);
+        let data = width::data_width(self.function, &classes, &source.carried, &source.body);
+        let full = (self.vector_bytes / data).clamp(2, 64) as u16;
+        loads.retain(|group| group.suits(full));
+        let weight = width::weight(self.function, &classes, &groups, &loads, &source.body);
+        let stages = self.stages(source, (data, full), &weight, !reduced.is_empty())?;
+        Some(Plan { kinds, selection, classes: classes.into_table(), groups, loads, stages })
     }
 
     fn stages(
         &self,
         source: &Loop,
-        classes: &Classes<'_>,
-        groups: &[Group],
+        (data, full): (usize, u16),
+        weight: &width::Weight,
         reduces: bool,
     ) -> Option<Vec<Stage>> {
-        let data = width::data_width(self.function, classes, &source.carried, &source.body);
-        let weight = width::weight(self.function, classes, groups, &source.body);
         let apart = weight.gathers + weight.scatters;
         // Moving single elements about is not faster for being called a vector operation.
         if apart > 0 && weight.operations < apart && (weight.narrow > 0 || self.vector_bytes < 64) {
@@ -180,7 +184,6 @@ impl Vectorizer<'_> {
         if weight.scatters > 0 && weight.operations < 4 * weight.scatters {
             return None;
         }
-        let full = (self.vector_bytes / data).clamp(2, 64) as u16;
         let heavy = weight.maths || weight.inner_loops || apart > 0;
         let copies = match (reduces, weight.operations) {
             _ if heavy => 1,
@@ -335,7 +338,7 @@ impl Vectorizer<'_> {
                 given.push((old.param, new.expect("each reduction has an accumulator per copy")));
             }
             let widen = Widen::new(self.function, &plan.classes, &self.constants, stage.lanes, out);
-            let (statements, yields) = widen.body(&source.body, &given, &wide, &plan.groups);
+            let (statements, yields) = widen.body(&source.body, &given, &wide, &plan.groups, &plan.loads);
             body.statements.extend(statements);
             let kept = yields.into_iter().zip(&wide).filter(|(_, wide)| **wide);
             body.yields.extend(kept.map(|(value, _)| value));
@@ -508,6 +511,7 @@ struct Plan {
     selection: Selection,
     classes: Vec<Class>,
     groups: Vec<Group>,
+    loads: Vec<LoadGroup>,
     stages: Vec<Stage>,
 }
 

@@ -1,5 +1,6 @@
-//! Elements that lie two to four apart: loads that read whole vectors and pick, and groups of
-//! stores that together fill what lies between, as for the parts of complex numbers.
+//! Elements that lie a few apart: loads that read whole vectors and pick, groups of loads that read
+//! most of what lies between, as of short rows, and groups of stores that together fill it, as for
+//! the parts of complex numbers.
 
 use std::collections::HashMap;
 
@@ -30,6 +31,95 @@ impl Group {
     pub(super) fn last(&self) -> usize {
         self.stores.iter().copied().max().unwrap_or_default()
     }
+}
+
+/// Loads of the body that together read most of what lies between them: what is read is read once, as
+/// vectors side by side, and dealt out.
+#[derive(Clone, Debug)]
+pub(super) struct LoadGroup {
+    /// The positions of the statements in the order of the elements, each with its distance from
+    /// the first element.
+    pub(super) loads: Vec<(usize, i64)>,
+    pub(super) step: i64,
+}
+
+/// Steps up to which vectors side by side are read for elements apart: for one load, and for more.
+const ONE_LOAD: i64 = 8;
+const SEVERAL_LOADS: i64 = 16;
+
+impl LoadGroup {
+    /// The load in whose place all are done.
+    pub(super) fn first(&self) -> usize {
+        self.loads.iter().map(|load| load.0).min().unwrap_or_default()
+    }
+
+    /// Whether vectors of so many lanes are read: more make the last of them end with the group.
+    pub(super) fn suits(&self, lanes: u16) -> bool {
+        i64::from(lanes) >= self.step
+    }
+
+    /// About how many shuffles a round takes.
+    pub(super) fn shuffles(&self) -> usize {
+        let levels = 64 - self.step.leading_zeros() as usize;
+        levels * self.loads.len()
+    }
+}
+
+/// The groups of loads at the body's top.
+pub(super) fn load_groups(
+    function: &Function,
+    classes: &impl Fn(Value) -> Class,
+    constants: &[Option<u64>],
+    sums: &Sums,
+    body: &Block,
+) -> Vec<LoadGroup> {
+    let mut groups = Vec::new();
+    // Loads by what they have in common, with the constants of their indices.
+    let mut open: Vec<(Value, Scalar, Vec<Value>, i64, Vec<(i64, usize)>)> = Vec::new();
+    let close = |open: &mut Vec<(Value, Scalar, Vec<Value>, i64, Vec<(i64, usize)>)>| {
+        let mut groups = Vec::new();
+        for (_, _, _, step, mut members) in open.drain(..) {
+            members.sort();
+            let mut rest = &members[..];
+            while let Some(&(start, _)) = rest.first() {
+                let within = |member: &&(i64, usize)| member.0.wrapping_sub(start) < step;
+                let (own, after) = rest.split_at(rest.iter().take_while(within).count());
+                rest = after;
+                let several = own.iter().any(|member| member.0 != start);
+                if several || (step <= ONE_LOAD && !is_short(step)) {
+                    let loads = own.iter().map(|member| (member.1, member.0 - start)).collect();
+                    groups.push(LoadGroup { loads, step });
+                }
+            }
+        }
+        groups
+    };
+    for (position, statement) in body.statements.iter().enumerate() {
+        let Statement::Let { result, op } = statement else {
+            // What stores may store what is loaded after it.
+            groups.extend(close(&mut open));
+            continue;
+        };
+        let Op::Load { base, index, mask: None } = op else { continue };
+        let ty = function.ty(*result);
+        let Some(Class::Affine(step)) = address(classes(*base), classes(*index), ty) else {
+            continue;
+        };
+        let data = classes(*result) == Class::Varying && classes(*base) == Class::Uniform;
+        if !(2..=SEVERAL_LOADS).contains(&step) || !data {
+            continue;
+        }
+        let (terms, constant) = sums.terms(constants, *index);
+        let same = open.iter_mut().find(|known| {
+            known.0 == *base && known.1 == ty.scalar && known.2 == terms && known.3 == step
+        });
+        match same {
+            Some(known) => known.4.push((constant, position)),
+            None => open.push((*base, ty.scalar, terms, step, vec![(constant, position)])),
+        }
+    }
+    groups.extend(close(&mut open));
+    groups
 }
 
 /// Sums of i64 and constants, all over a function.
@@ -166,6 +256,76 @@ impl Widen<'_> {
             picked = self.emit(ty, Op::Shuffle(picked, vectors[k as usize], lanes));
         }
         picked
+    }
+
+    /// The elements at each of `distances` from `index` on, and `step` apart. Nothing behind the last
+    /// of them is read.
+    pub(super) fn load_dealt(
+        &mut self,
+        ty: Type,
+        base: Value,
+        index: Value,
+        step: i64,
+        distances: &[i64],
+    ) -> Vec<Value> {
+        let lanes = i64::from(ty.lanes);
+        let widest = distances.iter().copied().max().unwrap_or_default();
+        let missing = step - 1 - widest;
+        let mut vectors = Vec::new();
+        for k in 0..step {
+            // The last vector ends with the last element, and is moved to where it would be.
+            let back = if k + 1 < step { 0 } else { missing };
+            let at = self.index_plus(index, k * lanes - back);
+            let mut vector = self.emit(ty, Op::Load { base, index: at, mask: None });
+            if back > 0 {
+                let moved = (0..lanes).map(|lane| (lane + back).min(lanes - 1) as u16).collect();
+                vector = self.emit(ty, Op::Shuffle(vector, vector, moved));
+            }
+            vectors.push(vector);
+        }
+        let dealt = self.dealt(&vectors);
+        distances.iter().map(|&distance| dealt[distance as usize]).collect()
+    }
+
+    /// Of vectors side by side every `n`th element, where `n` is their number: those from the first
+    /// on, those from the second on, and so on.
+    fn dealt(&mut self, vectors: &[Value]) -> Vec<Value> {
+        let count = vectors.len();
+        if count == 1 {
+            return vectors.to_vec();
+        }
+        let ty = self.function.ty(vectors[0]);
+        if count.is_multiple_of(2) {
+            let rows = [0, 1].map(|first| {
+                let mut row = Vec::new();
+                for pair in vectors.chunks(2) {
+                    let lanes = (0..ty.lanes).map(|lane| 2 * lane + first).collect();
+                    row.push(self.emit(ty, Op::Shuffle(pair[0], pair[1], lanes)));
+                }
+                self.dealt(&row)
+            });
+            return rows[0].iter().zip(&rows[1]).flat_map(|(&a, &b)| [a, b]).collect();
+        }
+        let mut dealt = Vec::new();
+        for first in 0..count {
+            let place = |lane: u16| {
+                let element = usize::from(lane) * count + first;
+                (element / usize::from(ty.lanes), (element % usize::from(ty.lanes)) as u16)
+            };
+            let mut merged = vectors[0];
+            for (number, &vector) in vectors.iter().enumerate().skip(1) {
+                let pick = |lane: u16| match place(lane) {
+                    (from, at) if from == number => ty.lanes + at,
+                    // The first shuffle brings what is in the first vector into place.
+                    (0, at) if number == 1 => at,
+                    _ => lane,
+                };
+                let lanes = (0..ty.lanes).map(pick).collect();
+                merged = self.emit(ty, Op::Shuffle(merged, vector, lanes));
+            }
+            dealt.push(merged);
+        }
+        dealt
     }
 
     /// Stores vectors so that their lanes take turns, from `index` on.

@@ -10,6 +10,11 @@ fn check_128(before: &str, after: &str) {
 /// Runs a kernel over 64 numbers and an empty buffer before and after, for each width and for some
 /// lengths.
 fn same(text: &str, is_in_lanes: bool) {
+    same_over(64, text, is_in_lanes);
+}
+
+/// As [`same`], over so many numbers.
+fn same_over(count: i32, text: &str, is_in_lanes: bool) {
     let plain = crate::text::parse(text).unwrap_or_else(|finding| panic!("{finding:?}"));
     crate::verify(&plain).unwrap_or_else(|findings| panic!("{findings:?}"));
     for vector_bits in [128, 256, 512] {
@@ -25,7 +30,7 @@ fn same(text: &str, is_in_lanes: bool) {
             let run = |module| {
                 let mut memory = Memory::default();
                 // Small whole numbers: sums of them are exact in any order.
-                let numbers = (0..64).map(|i| ((i * 37 + 11) % 64) as f32);
+                let numbers = (0..count).map(|i| ((i * 37 + 11) % 64) as f32);
                 let input = memory.add(numbers.flat_map(f32::to_le_bytes).collect());
                 let output = memory.add(vec![0; 1024]);
                 let arguments = [input, output, length as u64];
@@ -392,6 +397,74 @@ fn elements_that_lie_a_few_apart() {
         );
         same(&over_input(&body), true);
     }
+}
+
+#[test]
+fn short_rows_are_read_whole() {
+    for step in 2..=17i64 {
+        let all: Vec<i64> = (0..step).rev().collect();
+        for places in [&all[..], &[0, step - 1], &[step / 2, 0], &[0], &[step - 2, 1, 1]] {
+            // The last place read is the last of the buffer.
+            let rows = 37;
+            let count = (rows - 1) * step + places.iter().max().unwrap() + 1;
+            let loads: String = places
+                .iter()
+                .enumerate()
+                .map(|(k, place)| {
+                    format!(
+                        "%c{k}: i64 = constant {place}
+                         %k{k}: i64 = add %c{k}, %k
+                         %x{k}: f32 = load %in[%k{k}]
+                         %s{}: f32 = sub %x{k}, %s{k}\n",
+                        k + 1
+                    )
+                })
+                .collect();
+            let body = format!(
+                "%step: i64 = constant {step}
+                 %rows: i64 = constant {rows}
+                 for vector %i in %zero..%rows step 1 {{
+                   %k: i64 = mul %i, %step
+                   %s0: f32 = mul %half, %half
+                   {loads}
+                   store %out[%i], %s{}
+                 }}",
+                places.len()
+            );
+            let apart = step > 8 && places.len() == 1 || step > 16;
+            if !apart {
+                same_over(count as i32, &over_input(&body), true);
+                let mut module = crate::text::parse(&over_input(&body)).unwrap();
+                vectorize(&mut module.functions[0], &Target { vector_bits: 512 });
+                let text = module.to_string();
+                assert!(text.contains("shuffle") && !text.contains("x16 = lane_index"), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_stored_between_loads_is_loaded_after() {
+    same(
+        &over_input(
+            "%thirty: i64 = constant 30
+             %short: i64 = smin %n, %thirty
+             for vector %i in %zero..%short step 1 {
+               %k: i64 = mul %i, %two
+               %k1: i64 = add %k, %one
+               %x: f32 = load %in[%k]
+               %a: f32 = sub %x, %half
+               %b: f32 = mul %a, %x
+               store %in[%k1], %b
+               %y: f32 = load %in[%k1]
+               %c: f32 = add %y, %x
+               %d: f32 = sub %c, %half
+               %e: f32 = add %d, %y
+               store %out[%i], %e
+             }",
+        ),
+        true,
+    );
 }
 
 #[test]

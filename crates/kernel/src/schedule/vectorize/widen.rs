@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::class::{Class, address};
-use super::stride::{Group, is_short};
+use super::stride::{Group, LoadGroup, is_short};
 use crate::ir::{BinaryOp, Block, Carried, Function, LoopKind, Op, Statement, UnaryOp, Value};
 use crate::types::{Scalar, Type};
 
@@ -53,9 +53,19 @@ impl<'a> Widen<'a> {
         given: &[(Value, Value)],
         wide: &[bool],
         groups: &[Group],
+        load_groups: &[LoadGroup],
     ) -> (Vec<Statement>, Vec<Value>) {
         self.map.extend(given.iter().copied());
         for (position, statement) in body.statements.iter().enumerate() {
+            let own = |group: &&LoadGroup| {
+                group.suits(self.lanes) && group.loads.iter().any(|load| load.0 == position)
+            };
+            if let Some(group) = load_groups.iter().find(own) {
+                if group.first() == position {
+                    self.load_group(body, group);
+                }
+                continue;
+            }
             match groups.iter().find(|group| group.stores.contains(&position)) {
                 Some(group) if group.last() == position => self.group(body, group),
                 Some(_) => {}
@@ -84,6 +94,31 @@ impl<'a> Widen<'a> {
         let (base, index) = first.expect("a group has stores");
         let (base, index) = (self.scalar(base), self.scalar(index));
         self.store_in_turns(base, index, &vectors);
+    }
+
+    fn load_group(&mut self, body: &Block, group: &LoadGroup) {
+        let load = |position: usize| match &body.statements[position] {
+            Statement::Let { result, op: Op::Load { base, index, .. } } => (*result, *base, *index),
+            _ => unreachable!("a group is made of loads"),
+        };
+        // Only what the first of them reads from is known here.
+        let own = group.loads.iter().find(|load| load.0 == group.first());
+        let &(position, distance) = own.expect("a group has loads");
+        let (result, base, index) = load(position);
+        let (base, index) = (self.scalar(base), self.scalar(index));
+        let index = match distance {
+            0 => index,
+            _ => {
+                let back = Op::Constant { bits: distance.wrapping_neg() as u64 };
+                let back = self.emit_before(Type::I64, back);
+                self.emit(Type::I64, Op::Binary(BinaryOp::Add, index, back))
+            }
+        };
+        let distances: Vec<i64> = group.loads.iter().map(|load| load.1).collect();
+        let dealt = self.load_dealt(self.wide(result), base, index, group.step, &distances);
+        for (&(position, _), vector) in group.loads.iter().zip(dealt) {
+            self.map.insert(load(position).0, vector);
+        }
     }
 
     fn class(&self, value: Value) -> Class {

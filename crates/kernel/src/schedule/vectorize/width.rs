@@ -1,7 +1,7 @@
 //! How many lanes a loop is run in, and how many times its body is repeated.
 
 use super::class::{Class, Classes, address};
-use super::stride::{Group, is_short};
+use super::stride::{Group, LoadGroup, is_short};
 use crate::ir::{BinaryOp, Block, Carried, Function, Op, Statement, UnaryOp, Value};
 use crate::types::Scalar;
 
@@ -118,9 +118,15 @@ pub(super) fn weight(
     function: &Function,
     classes: &Classes<'_>,
     groups: &[Group],
+    load_groups: &[LoadGroup],
     body: &Block,
 ) -> Weight {
     let mut weight = Weight::default();
+    let dealt = |value: Value| {
+        load_groups.iter().flat_map(|group| &group.loads).any(|load| {
+            matches!(&body.statements[load.0], Statement::Let { result, .. } if *result == value)
+        })
+    };
     // A group's stores take turns: no scatters, but shuffles.
     let grouped: usize = groups.iter().map(|group| group.stores.len()).sum();
     body.walk(&mut |statement| match statement {
@@ -132,7 +138,9 @@ pub(super) fn weight(
             match op {
                 Op::Load { base, index, .. } => {
                     let class = address(classes.get(*base), classes.get(*index), ty);
-                    if matches!(class, Some(Class::Affine(step)) if is_short(step)) {
+                    if dealt(*result) {
+                        // Counted with its group.
+                    } else if matches!(class, Some(Class::Affine(step)) if is_short(step)) {
                         weight.operations += 1;
                     } else if !is_contiguous(class) {
                         weight.gathers += 1;
@@ -167,6 +175,7 @@ pub(super) fn weight(
     });
     weight.scatters -= grouped;
     weight.operations += grouped;
+    weight.operations += load_groups.iter().map(LoadGroup::shuffles).sum::<usize>();
     weight
 }
 
