@@ -189,7 +189,7 @@ def memory(results: list[dict], grown: list[str], limit: float) -> list[dict]:
         if "error" in record:
             print(f"  growth of {record['name']:26} {record['error']}", flush=True)
         else:
-            print(f"  growth of {record['name']:26} {record['cpu_growth']:>12} {record['rxla_growth']:>12} bytes in 2,000 runs", flush=True)
+            print(f"  growth of {record['name']:26} {record['cpu_growth']:>12} {record['rxla_growth']:>12} bytes in 10,000 runs", flush=True)
     return [{"group": "memory", **record} for record in measure(grown, "growth", 0, limit, show)]
 
 

@@ -28,7 +28,7 @@ enum State {
 
 /// A value on a device: an array or a token.
 pub struct Buffer {
-    shape: Shape,
+    shape: Arc<Shape>,
     device: Arc<Device>,
     memory: Memory,
     state: Mutex<State>,
@@ -38,21 +38,35 @@ pub struct Buffer {
 impl Buffer {
     /// A buffer with contents. Tuples have no buffer; their leaves have.
     pub fn from_literal(literal: Literal, device: &Arc<Device>, memory: &Memory) -> Result<Buffer> {
-        let buffer = Buffer::pending(literal.shape(), device, memory)?;
-        buffer.fulfil(Ok(literal))?;
-        Ok(buffer)
+        Buffer::with_contents(Arc::new(literal.shape()), literal, device, memory)
+    }
+
+    /// [`Buffer::from_literal`] with the shape known, which may add a layout to the literal's.
+    pub(crate) fn with_contents(
+        shape: Arc<Shape>,
+        literal: Literal,
+        device: &Arc<Device>,
+        memory: &Memory,
+    ) -> Result<Buffer> {
+        check_kind(&shape)?;
+        let _reservation = device.usage.reserve(size_of_contents(&literal))?;
+        Ok(Buffer {
+            shape,
+            device: Arc::clone(device),
+            memory: memory.clone(),
+            state: Mutex::new(State::Ready { literal, _reservation }),
+            ready: Event::done(Ok(())),
+        })
     }
 
     /// A buffer whose contents arrive through [`Buffer::fulfil`].
-    pub fn pending(shape: Shape, device: &Arc<Device>, memory: &Memory) -> Result<Buffer> {
-        match shape {
-            Shape::Array(_) | Shape::Token => {}
-            Shape::Tuple(_) | Shape::Opaque | Shape::Buffer(_) => {
-                return Err(Error::invalid_argument(format!(
-                    "a buffer holds an array or a token, not `{shape}`"
-                )));
-            }
-        }
+    pub fn pending(
+        shape: impl Into<Arc<Shape>>,
+        device: &Arc<Device>,
+        memory: &Memory,
+    ) -> Result<Buffer> {
+        let shape = shape.into();
+        check_kind(&shape)?;
         Ok(Buffer {
             shape,
             device: Arc::clone(device),
@@ -90,8 +104,8 @@ impl Buffer {
                     self.shape
                 )));
             }
-            let bytes = literal.as_array().map_or(0, |array| array.bytes().len() as u64);
-            Ok((literal, self.device.usage.reserve(bytes)?))
+            let reservation = self.device.usage.reserve(size_of_contents(&literal))?;
+            Ok((literal, reservation))
         });
         let result = checked.as_ref().map(|_| ()).map_err(Error::clone);
         {
@@ -146,13 +160,21 @@ impl Buffer {
 
     /// The contents, waited for. Shares storage with the buffer.
     pub fn literal(&self) -> Result<Literal> {
-        self.check_alive()?;
-        self.ready.wait()?;
+        if let Some(contents) = self.contents() {
+            return contents;
+        }
+        // The state says why there are no contents, should there be none.
+        let _ = self.ready.wait();
+        self.contents().unwrap_or_else(|| Err(Error::internal("a ready buffer is still pending")))
+    }
+
+    /// The contents, or why there are none; nothing while they are under way.
+    fn contents(&self) -> Option<Result<Literal>> {
         match &*self.state() {
-            State::Ready { literal, .. } => Ok(literal.clone()),
-            State::Failed(error) => Err(error.clone()),
-            State::Deleted | State::Donated => Err(self.gone()),
-            State::Pending => Err(Error::internal("a ready buffer is still pending")),
+            State::Ready { literal, .. } => Some(Ok(literal.clone())),
+            State::Failed(error) => Some(Err(error.clone())),
+            State::Deleted | State::Donated => Some(Err(self.gone())),
+            State::Pending => None,
         }
     }
 
@@ -208,13 +230,8 @@ impl Buffer {
             }
             literal => Ok(literal),
         };
-        let copy = Arc::new(Buffer::pending(self.shape.clone(), device, memory)?);
-        let contents = match &*self.state() {
-            State::Ready { literal, .. } => Some(Ok(literal.clone())),
-            State::Failed(error) => Some(Err(error.clone())),
-            State::Deleted | State::Donated => Some(Err(self.gone())),
-            State::Pending => None,
-        };
+        let copy = Arc::new(Buffer::pending(Arc::clone(&self.shape), device, memory)?);
+        let contents = self.contents();
         match contents {
             Some(contents) => copy.fulfil(contents.and_then(own))?,
             // Everything that runs asynchronously owns its inputs, so only a transfer that is
@@ -234,6 +251,20 @@ impl Buffer {
     fn gone(&self) -> Error {
         Error::invalid_argument(format!("the buffer `{}` has been deleted or donated", self.shape))
     }
+}
+
+/// Refuses shapes that no buffer has.
+fn check_kind(shape: &Shape) -> Result<()> {
+    match shape {
+        Shape::Array(_) | Shape::Token => Ok(()),
+        Shape::Tuple(_) | Shape::Opaque | Shape::Buffer(_) => Err(Error::invalid_argument(
+            format!("a buffer holds an array or a token, not `{shape}`"),
+        )),
+    }
+}
+
+fn size_of_contents(literal: &Literal) -> u64 {
+    literal.as_array().map_or(0, |array| array.bytes().len() as u64)
 }
 
 impl fmt::Debug for Buffer {

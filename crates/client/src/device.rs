@@ -156,8 +156,12 @@ impl MemoryUsage {
                 self.limit
             )));
         }
-        self.peak.fetch_max(now, Ordering::Relaxed);
-        self.largest.fetch_max(bytes, Ordering::Relaxed);
+        // Records are rare, and looking is cheaper than writing.
+        for (record, value) in [(&self.peak, now), (&self.largest, bytes)] {
+            if value > record.load(Ordering::Relaxed) {
+                record.fetch_max(value, Ordering::Relaxed);
+            }
+        }
         self.allocations.fetch_add(1, Ordering::Relaxed);
         Ok(Reservation { usage: Arc::clone(self), bytes })
     }

@@ -11,7 +11,7 @@ use rxla_base::Result;
 type Callback = Box<dyn FnOnce(&Result<()>) + Send>;
 
 enum State {
-    Pending(Vec<Callback>),
+    Pending { callbacks: Vec<Callback>, waiting: usize },
     Done(Result<()>),
 }
 
@@ -20,41 +20,49 @@ struct Inner {
     done: Condvar,
 }
 
+#[derive(Clone)]
+enum Kind {
+    /// Done well from the start, as most events are: nothing needs to be kept for it.
+    Past,
+    Shared(Arc<Inner>),
+}
+
 /// A handle on something that completes once; clones are the same event.
 #[derive(Clone)]
-pub struct Event(Arc<Inner>);
+pub struct Event(Kind);
 
 impl Event {
     /// An event somebody will [complete](Event::complete).
     pub fn new() -> Event {
-        Event::with_state(State::Pending(Vec::new()))
+        Event::with_state(State::Pending { callbacks: Vec::new(), waiting: 0 })
     }
 
     /// An event that is complete, well or not.
     pub fn done(result: Result<()>) -> Event {
-        Event::with_state(State::Done(result))
+        match result {
+            Ok(()) => Event(Kind::Past),
+            Err(_) => Event::with_state(State::Done(result)),
+        }
     }
 
     fn with_state(state: State) -> Event {
-        Event(Arc::new(Inner { state: Mutex::new(state), done: Condvar::new() }))
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing panics while the lock is held, so a poisoned state is a whole state.
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        Event(Kind::Shared(Arc::new(Inner { state: Mutex::new(state), done: Condvar::new() })))
     }
 
     /// Completes the event and runs its callbacks. Returns `false`, changing nothing, if it was
     /// complete before.
     pub fn complete(&self, result: Result<()>) -> bool {
-        let callbacks = {
-            let mut state = self.state();
-            let State::Pending(callbacks) = &mut *state else { return false };
-            let callbacks = std::mem::take(callbacks);
+        let Kind::Shared(inner) = &self.0 else { return false };
+        let (callbacks, waiting) = {
+            let mut state = inner.state();
+            let State::Pending { callbacks, waiting } = &mut *state else { return false };
+            let left = (std::mem::take(callbacks), *waiting);
             *state = State::Done(result.clone());
-            callbacks
+            left
         };
-        self.0.done.notify_all();
+        if waiting > 0 {
+            inner.done.notify_all();
+        }
         for callback in callbacks {
             callback(&result);
         }
@@ -62,25 +70,31 @@ impl Event {
     }
 
     pub fn is_ready(&self) -> bool {
-        matches!(*self.state(), State::Done(_))
+        self.result().is_some()
     }
 
     /// The result, if there is one yet.
     pub fn result(&self) -> Option<Result<()>> {
-        match &*self.state() {
-            State::Pending(_) => None,
+        let Kind::Shared(inner) = &self.0 else { return Some(Ok(())) };
+        match &*inner.state() {
+            State::Pending { .. } => None,
             State::Done(result) => Some(result.clone()),
         }
     }
 
     /// Blocks until the event is complete.
     pub fn wait(&self) -> Result<()> {
-        let mut state = self.state();
+        let Kind::Shared(inner) = &self.0 else { return Ok(()) };
+        let mut state = inner.state();
         loop {
-            match &*state {
+            match &mut *state {
                 State::Done(result) => return result.clone(),
-                State::Pending(_) => {
-                    state = self.0.done.wait(state).unwrap_or_else(PoisonError::into_inner);
+                State::Pending { waiting, .. } => {
+                    *waiting += 1;
+                    state = inner.done.wait(state).unwrap_or_else(PoisonError::into_inner);
+                    if let State::Pending { waiting, .. } = &mut *state {
+                        *waiting -= 1;
+                    }
                 }
             }
         }
@@ -88,10 +102,11 @@ impl Event {
 
     /// Runs `callback` when the event is complete: at once if it is.
     pub fn on_ready(&self, callback: impl FnOnce(&Result<()>) + Send + 'static) {
+        let Kind::Shared(inner) = &self.0 else { return callback(&Ok(())) };
         let result = {
-            let mut state = self.state();
+            let mut state = inner.state();
             match &mut *state {
-                State::Pending(callbacks) => {
+                State::Pending { callbacks, .. } => {
                     callbacks.push(Box::new(callback));
                     return;
                 }
@@ -99,6 +114,13 @@ impl Event {
             }
         };
         callback(&result);
+    }
+}
+
+impl Inner {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing panics while the lock is held, so a poisoned state is a whole state.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -140,6 +162,21 @@ mod tests {
         count(&event);
         assert_eq!(runs.load(Ordering::Relaxed), 2);
         assert_eq!(event.wait(), Ok(()));
+    }
+
+    #[test]
+    fn what_is_past_is_complete() {
+        let event = Event::done(Ok(()));
+        assert!(event.is_ready() && !event.complete(Ok(())));
+        assert_eq!((event.wait(), event.result()), (Ok(()), Some(Ok(()))));
+        let failed = Event::done(Err(Error::internal("broken")));
+        assert_eq!(failed.wait(), Err(Error::internal("broken")));
+        let ran = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&ran);
+        event.on_ready(move |_| {
+            count.fetch_add(1, Ordering::Relaxed);
+        });
+        assert_eq!(ran.load(Ordering::Relaxed), 1);
     }
 
     #[test]

@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use rustc_hash::{FxHashMap, FxHashSet};
 use rxla_base::{Code, Error, Result};
 use rxla_hlo::literal::Bytes;
-use rxla_hlo::{ArrayLiteral, Literal, Shape};
+use rxla_hlo::{ArrayLiteral, ArrayShape, Literal, Shape};
 
 use crate::backend::Run;
 use crate::buffer::Buffer;
 use crate::client::Client;
 use crate::compile_options::LogicalDevice;
-use crate::executable::{Donation, Executable, Signature};
+use crate::device::{Device, Memory, MemoryKind};
+use crate::executable::{Donation, Executable, Output, Signature};
 use crate::host::{Host, Nobody};
 
 /// A program that can run on devices of a client.
@@ -21,7 +22,18 @@ pub struct LoadedExecutable {
     client: Client,
     executable: Arc<Executable>,
     devices: Vec<LogicalDevice>,
+    outputs: Vec<Prepared>,
+    /// Whether any parameter may be donated.
+    donates: bool,
     deleted: AtomicBool,
+}
+
+/// What all executions say of an output.
+struct Prepared {
+    memory: MemoryKind,
+    shape: Arc<Shape>,
+    /// That of the value, `None` for a token. Values of dynamic shape come with sizes of their own.
+    array: Option<Arc<ArrayShape>>,
 }
 
 /// How one execution differs from others of the program.
@@ -46,7 +58,11 @@ static RUNS: AtomicU64 = AtomicU64::new(1);
 impl LoadedExecutable {
     pub(crate) fn new(client: Client, executable: Arc<Executable>) -> Result<LoadedExecutable> {
         let devices = executable.options().logical_devices(client.devices().len())?;
-        Ok(LoadedExecutable { client, executable, devices, deleted: AtomicBool::new(false) })
+        let signature = executable.signature();
+        let outputs = signature.outputs.iter().map(Prepared::new).collect();
+        let donates = signature.parameters.iter().any(|p| p.donation != Donation::Kept);
+        let deleted = AtomicBool::new(false);
+        Ok(LoadedExecutable { client, executable, devices, outputs, donates, deleted })
     }
 
     pub fn client(&self) -> &Client {
@@ -106,11 +122,16 @@ impl LoadedExecutable {
         }
         let signature = self.executable.signature();
         for list in arguments {
-            check_arguments(self.executable.name(), signature, list, &options.not_donated)?;
+            check_arguments(self.executable.name(), signature, list)?;
+            if self.donates {
+                check_donations(self.executable.name(), signature, list, &options.not_donated)?;
+            }
         }
         let literals = arguments
             .iter()
-            .map(|list| take_arguments(signature, list, &options.not_donated))
+            .map(|list| {
+                take_arguments(self.executable.name(), signature, list, &options.not_donated)
+            })
             .collect::<Result<Vec<_>>>()?;
         let literals = if self.executable.options().tupled_arguments {
             literals.into_iter().map(|list| vec![Literal::Tuple(list)]).collect()
@@ -149,12 +170,11 @@ impl LoadedExecutable {
     }
 
     fn outputs(&self, leaves: Vec<Literal>, device: usize) -> Result<Vec<Arc<Buffer>>> {
-        let outputs = &self.executable.signature().outputs;
-        if leaves.len() != outputs.len() {
+        if leaves.len() != self.outputs.len() {
             return Err(Error::internal(format!(
                 "`{}` has {} outputs and gave {}",
                 self.executable.name(),
-                outputs.len(),
+                self.outputs.len(),
                 leaves.len()
             )));
         }
@@ -162,13 +182,14 @@ impl LoadedExecutable {
         let mut seen = FxHashSet::default();
         leaves
             .into_iter()
-            .zip(outputs)
+            .zip(&self.outputs)
             .map(|(leaf, output)| {
-                let leaf = match &leaf {
+                let leaf = match leaf {
                     // Outputs are buffers of their own: whoever writes to one by its address does
                     // not write to another.
                     Literal::Array(array)
-                        if !array.bytes().is_empty()
+                        if !array.is_unique()
+                            && !array.is_empty()
                             && !seen.insert(array.bytes().as_ptr().addr()) =>
                     {
                         let bytes = Bytes::copy_of(array.bytes())?;
@@ -176,11 +197,36 @@ impl LoadedExecutable {
                     }
                     Literal::Array(_) | Literal::Token | Literal::Tuple(_) => leaf,
                 };
-                let leaf = with_layout(leaf, &output.shape)?;
                 let memory = device.memory(output.memory);
-                Ok(Arc::new(Buffer::from_literal(leaf, device, memory)?))
+                Ok(Arc::new(output.buffer(leaf, device, memory)?))
             })
             .collect()
+    }
+}
+
+impl Prepared {
+    fn new(output: &Output) -> Prepared {
+        // Values have real sizes, whatever the program says of its bounds.
+        let array = output.shape.as_array().map(|array| {
+            let mut array = array.clone();
+            for dimension in 0..array.rank() {
+                array.set_dynamic(dimension, false);
+            }
+            array
+        });
+        let shape = array.clone().map_or_else(|| output.shape.clone(), Shape::Array);
+        Prepared { memory: output.memory, shape: Arc::new(shape), array: array.map(Arc::new) }
+    }
+
+    /// The output as a buffer, in the output's layout.
+    fn buffer(&self, leaf: Literal, device: &Arc<Device>, memory: &Memory) -> Result<Buffer> {
+        match (leaf, &self.array) {
+            (Literal::Array(array), Some(wanted)) if array.shape().dims == wanted.dims => {
+                let leaf = Literal::Array(array.with_shared_shape(Arc::clone(wanted))?);
+                Buffer::with_contents(Arc::clone(&self.shape), leaf, device, memory)
+            }
+            (leaf, _) => Buffer::from_literal(leaf, device, memory),
+        }
     }
 }
 
@@ -190,30 +236,11 @@ impl fmt::Debug for LoadedExecutable {
     }
 }
 
-/// The value with the output's layout on its shape. Dynamic outputs keep the sizes they came with.
-fn with_layout(leaf: Literal, shape: &Shape) -> Result<Literal> {
-    match (leaf, shape) {
-        (Literal::Array(array), Shape::Array(wanted)) if array.shape().dims == wanted.dims => {
-            let mut wanted = wanted.clone();
-            for dimension in 0..wanted.rank() {
-                wanted.set_dynamic(dimension, false);
-            }
-            Ok(Literal::Array(array.with_shape(&wanted)?))
-        }
-        (leaf, _) => Ok(leaf),
-    }
-}
-
 fn donates(signature: &Signature, parameter: usize, not_donated: &[usize]) -> bool {
     signature.parameters[parameter].donation != Donation::Kept && !not_donated.contains(&parameter)
 }
 
-fn check_arguments(
-    program: &str,
-    signature: &Signature,
-    arguments: &[Arc<Buffer>],
-    not_donated: &[usize],
-) -> Result<()> {
+fn check_arguments(program: &str, signature: &Signature, arguments: &[Arc<Buffer>]) -> Result<()> {
     if arguments.len() != signature.parameters.len() {
         return Err(Error::invalid_argument(format!(
             "`{program}` takes {} arguments and was given {}",
@@ -232,11 +259,20 @@ fn check_arguments(
                 buffer.shape()
             )));
         }
+    }
+    Ok(())
+}
+
+/// Looks for donations that cannot be, before any is made.
+fn check_donations(
+    program: &str,
+    signature: &Signature,
+    arguments: &[Arc<Buffer>],
+    not_donated: &[usize],
+) -> Result<()> {
+    for (number, buffer) in arguments.iter().enumerate() {
         if buffer.is_deleted() {
-            return Err(Error::invalid_argument(format!(
-                "argument {number} of `{program}`, `{}`, has been deleted or donated",
-                buffer.shape()
-            )));
+            return Err(gone(program, number, buffer));
         }
     }
     // A donated buffer may stand in one place of the call only.
@@ -280,7 +316,15 @@ fn fits_bound(buffer: &Buffer, parameter: &Shape) -> bool {
         })
 }
 
+fn gone(program: &str, number: usize, buffer: &Buffer) -> Error {
+    Error::invalid_argument(format!(
+        "argument {number} of `{program}`, `{}`, has been deleted or donated",
+        buffer.shape()
+    ))
+}
+
 fn take_arguments(
+    program: &str,
     signature: &Signature,
     arguments: &[Arc<Buffer>],
     not_donated: &[usize],
@@ -290,10 +334,14 @@ fn take_arguments(
         .enumerate()
         .map(|(number, buffer)| {
             let literal = if donates(signature, number, not_donated) {
-                buffer.donate()?
+                buffer.donate()
             } else {
-                buffer.literal()?
+                buffer.literal()
             };
+            let literal = literal.map_err(|error| match buffer.is_deleted() {
+                true => gone(program, number, buffer),
+                false => error,
+            })?;
             match signature.parameters[number].shape {
                 Shape::Token => Ok(Literal::Token),
                 _ => Ok(literal),

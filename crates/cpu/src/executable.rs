@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use rxla_base::{Error, Memory, Result};
 use rxla_hlo::literal::Bytes;
-use rxla_hlo::{ArrayLiteral, ArrayShape, InstructionId, Literal, Module, Shape};
+use rxla_hlo::{ArrayLiteral, ArrayShape, ElementType, InstructionId, Literal, Module};
 use rxla_interpreter::{Interpreter, Options, Session};
 use rxla_llvm::Code;
 use rxla_runtime::{Allocator, Block, Context, Pool};
@@ -36,9 +36,7 @@ pub struct Executable {
     temp_bytes: usize,
     /// Leaves of the entry's parameters; `None` for tokens.
     parameters: Vec<Option<ArrayShape>>,
-    outputs: Vec<(Shape, Output)>,
-    /// By output: the argument whose memory it takes over.
-    aliases: Vec<Option<usize>>,
+    results: Vec<Leaf>,
     fallbacks: Vec<InstructionId>,
     interpreter: Option<Interpreter>,
 }
@@ -57,13 +55,20 @@ fn pool() -> &'static Arc<Pool> {
     POOL.get_or_init(|| Pool::new(None))
 }
 
-/// A result while the program runs.
-enum Pending {
+/// A leaf of the result.
+enum Leaf {
     Token,
+    Array { shape: Arc<ArrayShape>, bytes: usize, source: Source },
+}
+
+/// Whose memory a result is in.
+#[derive(Clone, Copy)]
+enum Source {
+    /// That of an argument, as it is.
     Argument(usize),
-    Fresh(Block),
-    /// An argument that is overwritten.
-    Reused(ArrayLiteral),
+    /// That of an argument, which is overwritten.
+    Reused(usize),
+    Fresh,
 }
 
 impl Executable {
@@ -83,10 +88,26 @@ impl Executable {
             .flat_map(|&parameter| module[parameter].shape.leaves())
             .map(|(_, leaf)| leaf.as_array().map(ArrayShape::without_layout))
             .collect();
-        let mut aliases = vec![None; program.outputs.len()];
+        let mut reused = vec![None; program.outputs.len()];
         for &(argument, output) in &program.aliases {
-            aliases[output] = Some(argument);
+            reused[output] = Some(argument);
         }
+        let results = program
+            .outputs
+            .iter()
+            .zip(reused)
+            .map(|((shape, output), reused)| {
+                let Some(shape) = shape.as_array() else { return Leaf::Token };
+                let source = match (output, reused) {
+                    (Output::Token, _) => return Leaf::Token,
+                    (Output::Argument(number), _) => Source::Argument(*number),
+                    (Output::Computed, Some(number)) => Source::Reused(number),
+                    (Output::Computed, None) => Source::Fresh,
+                };
+                let bytes = shape.byte_size().unwrap_or(0);
+                Leaf::Array { shape: Arc::new(shape.clone()), bytes, source }
+            })
+            .collect();
         let interpreter =
             (!program.fallbacks.is_empty()).then(|| Interpreter::new(Arc::clone(&module)));
         Ok(Executable {
@@ -96,8 +117,7 @@ impl Executable {
             constants,
             temp_bytes: program.temp_bytes as usize,
             parameters,
-            outputs: program.outputs,
-            aliases,
+            results,
             fallbacks: program.fallbacks,
             interpreter,
         })
@@ -146,37 +166,26 @@ impl Executable {
     ) -> Result<Vec<Literal>> {
         let mut arguments = self.leaves(arguments)?;
         let allocator = Allocator::shared();
-        let mut pending: SmallVec<[Pending; 4]> = SmallVec::new();
-        let mut results: SmallVec<[*mut u8; 8]> = SmallVec::new();
-        // What is overwritten is taken out first, so that it is seen to be ours alone.
-        let mut addresses: SmallVec<[*const u8; 8]> = SmallVec::new();
-        for argument in &arguments {
-            addresses.push(argument.as_ref().map_or(std::ptr::null(), |a| a.bytes().as_ptr()));
+        let mut addresses: SmallVec<[*const u8; 8]> = SmallVec::with_capacity(arguments.len());
+        addresses.extend(arguments.iter().map(|argument| {
+            argument.as_array().map_or(std::ptr::null(), |array| array.bytes().as_ptr())
+        }));
+        let mut results = Vec::with_capacity(self.results.len());
+        let mut written: SmallVec<[*mut u8; 8]> = SmallVec::with_capacity(self.results.len());
+        for leaf in &self.results {
+            let (result, address) = leaf.prepare(&mut arguments, allocator)?;
+            results.push(result);
+            written.push(address);
         }
-        for ((shape, output), alias) in self.outputs.iter().zip(&self.aliases) {
-            let next = match (output, alias) {
-                (Output::Token, _) => Pending::Token,
-                (Output::Argument(number), _) => Pending::Argument(*number),
-                (Output::Computed, Some(number)) => {
-                    let argument = arguments[*number]
-                        .take()
-                        .ok_or_else(|| Error::internal("an argument is reused twice"))?;
-                    Pending::Reused(argument)
-                }
-                (Output::Computed, None) => {
-                    Pending::Fresh(allocator.allocate(shape.byte_size().unwrap_or(0))?)
-                }
-            };
-            pending.push(next);
-        }
-        for next in &mut pending {
-            results.push(match next {
-                Pending::Token | Pending::Argument(_) => std::ptr::null_mut(),
-                Pending::Fresh(block) => block.as_ptr(),
-                Pending::Reused(argument) => argument.bytes_mut().as_mut_ptr(),
-            });
-        }
-        let temp = allocator.allocate(self.temp_bytes)?;
+        let temp = match self.temp_bytes {
+            0 => None,
+            bytes => Some(allocator.allocate(bytes)?),
+        };
+        // Programs without temporaries do not look at the address.
+        let temp_address = temp.as_ref().map_or(
+            std::ptr::without_provenance_mut(rxla_runtime::allocator::ALIGN),
+            Block::as_ptr,
+        );
         let context = RunContext {
             runtime: Context::new(Some(Arc::clone(pool()))),
             module: &self.module,
@@ -190,44 +199,33 @@ impl Executable {
             (self.main)(
                 &raw const context,
                 addresses.as_ptr(),
-                results.as_ptr(),
-                temp.as_ptr(),
+                written.as_ptr(),
+                temp_address,
                 self.constants.as_ptr(),
             )
         };
         if status != 0 {
             return Err(failure(status, context.failure.into_inner()));
         }
-        pending
-            .into_iter()
-            .zip(&self.outputs)
-            .map(|(next, (shape, _))| self.result(next, shape, &arguments))
-            .collect()
-    }
-
-    fn result(
-        &self,
-        pending: Pending,
-        shape: &Shape,
-        arguments: &[Option<ArrayLiteral>],
-    ) -> Result<Literal> {
-        let Some(shape) = shape.as_array() else { return Ok(Literal::Token) };
-        let bytes = match pending {
-            Pending::Token => return Ok(Literal::Token),
-            Pending::Argument(number) => {
-                let argument = arguments[number].as_ref();
-                argument.ok_or_else(|| Error::internal("an argument is gone"))?.shared_bytes()
+        for result in &mut results {
+            if let Literal::Array(array) = result
+                && needs_order(array.element_type())
+            {
+                *array = ArrayLiteral::from_bytes(array.shape(), array.shared_bytes())?;
             }
-            Pending::Fresh(block) => Bytes::provided(Arc::new(block) as Arc<dyn Memory>),
-            Pending::Reused(argument) => argument.shared_bytes(),
-        };
-        Ok(Literal::Array(ArrayLiteral::from_bytes(shape, bytes)?))
+        }
+        Ok(results)
     }
 
     /// The leaves of the arguments, if they are what the program takes.
-    fn leaves(&self, arguments: Vec<Literal>) -> Result<Vec<Option<ArrayLiteral>>> {
-        let mut leaves = Vec::with_capacity(self.parameters.len());
-        arguments.into_iter().for_each(|argument| flatten(argument, &mut leaves));
+    fn leaves(&self, arguments: Vec<Literal>) -> Result<Vec<Literal>> {
+        let leaves = if arguments.iter().any(|argument| matches!(argument, Literal::Tuple(_))) {
+            let mut leaves = Vec::with_capacity(self.parameters.len());
+            arguments.into_iter().for_each(|argument| flatten(argument, &mut leaves));
+            leaves
+        } else {
+            arguments
+        };
         if leaves.len() != self.parameters.len() {
             return Err(Error::invalid_argument(format!(
                 "`{}` takes {} arguments, {} are given",
@@ -237,16 +235,16 @@ impl Executable {
             )));
         }
         for (number, (leaf, shape)) in leaves.iter().zip(&self.parameters).enumerate() {
-            let fits = match (leaf, shape) {
+            let fits = match (leaf.as_array(), shape) {
                 (Some(leaf), Some(shape)) => leaf.shape().compatible(shape),
                 (None, None) => true,
                 (Some(_), None) | (None, Some(_)) => false,
             };
             if !fits {
-                let given = leaf.as_ref().map_or("token[]".to_owned(), |a| a.shape().to_string());
                 let wanted = shape.as_ref().map_or("token[]".to_owned(), ToString::to_string);
                 return Err(Error::invalid_argument(format!(
-                    "argument {number} is `{given}` where `{wanted}` is expected"
+                    "argument {number} is `{}` where `{wanted}` is expected",
+                    leaf.shape()
                 )));
             }
         }
@@ -254,10 +252,52 @@ impl Executable {
     }
 }
 
-fn flatten(literal: Literal, leaves: &mut Vec<Option<ArrayLiteral>>) {
+impl Leaf {
+    /// The result before the program runs, and the address that the program writes it to, which is
+    /// null if it does not. Nobody looks at the result's bytes before the program has ended.
+    fn prepare(
+        &self,
+        arguments: &mut [Literal],
+        allocator: &Arc<Allocator>,
+    ) -> Result<(Literal, *mut u8)> {
+        let Leaf::Array { shape, bytes, source } = self else {
+            return Ok((Literal::Token, std::ptr::null_mut()));
+        };
+        let (bytes, address) = match *source {
+            Source::Fresh => {
+                let block = allocator.allocate(*bytes)?;
+                let address = block.as_ptr();
+                (Bytes::provided(Arc::new(block) as Arc<dyn Memory>), address)
+            }
+            // Taken out of the arguments, so that it is seen to be ours alone.
+            Source::Reused(number) => {
+                let argument = std::mem::replace(&mut arguments[number], Literal::Token);
+                let mut bytes = shared_bytes(&argument)?;
+                drop(argument);
+                let address = bytes.make_mut().as_mut_ptr();
+                (bytes, address)
+            }
+            Source::Argument(number) => (shared_bytes(&arguments[number])?, std::ptr::null_mut()),
+        };
+        let array = ArrayLiteral::from_values_in(Arc::clone(shape), bytes)?;
+        Ok((Literal::Array(array), address))
+    }
+}
+
+fn shared_bytes(argument: &Literal) -> Result<Bytes> {
+    let array = argument.as_array().ok_or_else(|| Error::internal("an argument is gone"))?;
+    Ok(array.shared_bytes())
+}
+
+/// Whether what kernels write may have bits beyond the width of the type. Numbers of whole bytes
+/// have none, and truth values are written as 0 and 1.
+fn needs_order(element_type: ElementType) -> bool {
+    element_type != ElementType::Pred && element_type.bit_width() < 8
+}
+
+fn flatten(literal: Literal, leaves: &mut Vec<Literal>) {
     match literal {
-        Literal::Array(array) => leaves.push(Some(array)),
-        Literal::Token => leaves.push(None),
+        Literal::Array(_) | Literal::Token => leaves.push(literal),
         Literal::Tuple(elements) => elements.into_iter().for_each(|e| flatten(e, leaves)),
     }
 }

@@ -123,22 +123,35 @@ unsafe fn run<A: Copy>(
              framework speaks a version of the PJRT C API that is too old or not PJRT at all"
         )));
     }
-    let shared = given.min(size_of::<A>());
     let mut copy = MaybeUninit::<A>::zeroed();
-    // SAFETY: both sides have `shared` bytes; the structs are plain data, so zeros followed by the
+    // SAFETY: both sides have that many bytes; the structs are plain data, so zeros followed by the
     // caller's bytes are a value. Fields that the caller leaves unset for us to write are not read.
     let local = unsafe {
-        ptr::copy_nonoverlapping(args.cast::<u8>(), copy.as_mut_ptr().cast::<u8>(), shared);
+        copy_start(args, copy.as_mut_ptr(), given);
         copy.assume_init_mut()
     };
     let result = contain(name, || body(local));
     if result.is_ok() {
         // SAFETY: as above, in the other direction.
-        unsafe {
-            ptr::copy_nonoverlapping(ptr::from_ref(local).cast::<u8>(), args.cast::<u8>(), shared);
-        }
+        unsafe { copy_start(local, args, given) };
     }
     result
+}
+
+/// Copies a struct, or the first `bytes` of it if it has more.
+///
+/// # Safety
+/// Both sides are aligned and have that many bytes.
+unsafe fn copy_start<A>(from: *const A, to: *mut A, bytes: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if bytes >= size_of::<A>() {
+            // The size is known here, so that this is a few instructions. Almost all calls are this.
+            ptr::copy_nonoverlapping(from, to, 1);
+        } else {
+            ptr::copy_nonoverlapping(from.cast::<u8>(), to.cast::<u8>(), bytes);
+        }
+    }
 }
 
 /// Runs `body` and turns a panic into an `INTERNAL` error.

@@ -13,17 +13,15 @@ use crate::error;
 use crate::event;
 use crate::ffi;
 use crate::foreign::{self, ForeignMemory};
-use crate::handle::Table;
 use crate::memory::MEMORIES;
 use crate::raw::Raw;
 use crate::shape;
+use crate::slab::Slab;
 
 /// What a `PJRT_Buffer*` points to.
 pub(crate) struct BufferObject {
     pub(crate) buffer: Arc<Buffer>,
     pub(crate) client: Arc<ClientObject>,
-    dims: Vec<i64>,
-    minor_to_major: Vec<i64>,
     /// What outside readers look at: the bytes in the layout that the buffer reports. Holding them
     /// keeps a donation from writing to them.
     outside: Mutex<Outside>,
@@ -35,9 +33,19 @@ struct Outside {
     bytes: Option<Bytes>,
 }
 
-pub(crate) static BUFFERS: Table<ffi::PJRT_Buffer, BufferObject> = Table::new("PJRT_Buffer");
+pub(crate) static BUFFERS: Slab<ffi::PJRT_Buffer, BufferObject> = Slab::new("PJRT_Buffer");
 
 impl BufferObject {
+    /// The sizes, in memory that stays as long as the buffer; none for a token.
+    fn dims(&self) -> &[i64] {
+        self.buffer.shape().as_array().map_or(&[], |array| &array.dims)
+    }
+
+    /// The dimension order, in memory that stays as long as the buffer.
+    fn minor_to_major(&self) -> &[i64] {
+        self.buffer.shape().as_array().map_or(&[], shape::minor_to_major)
+    }
+
     fn outside(&self) -> MutexGuard<'_, Outside> {
         self.outside.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -62,7 +70,7 @@ impl BufferObject {
 fn physical(array: &ArrayLiteral) -> Result<Bytes> {
     let order = shape::minor_to_major(array.shape());
     let width = array.element_type().byte_width();
-    let strides = dense(array.shape(), &order)?;
+    let strides = dense(array.shape(), order)?;
     if strided::is_row_major(array.dims(), &strides, width) {
         return Ok(array.shared_bytes());
     }
@@ -78,19 +86,12 @@ fn dense(shape: &ArrayShape, order: &[i64]) -> Result<Vec<i64>> {
 
 /// Hands a buffer to the caller, who must destroy it.
 pub(crate) fn give(client: &Arc<ClientObject>, buffer: Arc<Buffer>) -> *mut ffi::PJRT_Buffer {
-    let minor_to_major = buffer.shape().as_array().map(shape::minor_to_major).unwrap_or_default();
-    BUFFERS.insert(BufferObject {
-        dims: buffer.dims().to_vec(),
-        minor_to_major,
-        buffer,
-        client: Arc::clone(client),
-        outside: Mutex::default(),
-    })
+    BUFFERS.insert(BufferObject { buffer, client: Arc::clone(client), outside: Mutex::default() })
 }
 
 /// A literal over bytes that lie in the dimension order of `shape`.
 fn literal_of_physical(shape: &ArrayShape, bytes: Bytes) -> Result<Literal> {
-    let strides = dense(shape, &shape::minor_to_major(shape))?;
+    let strides = dense(shape, shape::minor_to_major(shape))?;
     let width = shape.element_type.byte_width();
     let bytes = if strided::is_row_major(&shape.dims, &strides, width) {
         bytes
@@ -246,15 +247,15 @@ entry! {
 
     fn PJRT_Buffer_Dimensions(args: PJRT_Buffer_Dimensions_Args) {
         let object = BUFFERS.get(args.buffer)?;
-        args.dims = object.dims.as_ptr();
-        args.num_dims = object.dims.len();
+        args.dims = object.dims().as_ptr();
+        args.num_dims = object.dims().len();
         Ok(())
     }
 
     fn PJRT_Buffer_UnpaddedDimensions(args: PJRT_Buffer_UnpaddedDimensions_Args) {
         let object = BUFFERS.get(args.buffer)?;
-        args.unpadded_dims = object.dims.as_ptr();
-        args.num_dims = object.dims.len();
+        args.unpadded_dims = object.dims().as_ptr();
+        args.num_dims = object.dims().len();
         Ok(())
     }
 
@@ -272,8 +273,8 @@ entry! {
         args.layout.__bindgen_anon_1.tiled = ffi::PJRT_Buffer_MemoryLayout_Tiled {
             struct_size: size_of::<ffi::PJRT_Buffer_MemoryLayout_Tiled>(),
             extension_start: std::ptr::null_mut(),
-            minor_to_major: object.minor_to_major.as_ptr(),
-            minor_to_major_size: object.minor_to_major.len(),
+            minor_to_major: object.minor_to_major().as_ptr(),
+            minor_to_major_size: object.minor_to_major().len(),
             tile_dims: std::ptr::null(),
             tile_dim_sizes: std::ptr::null(),
             num_tiles: 0,
@@ -298,7 +299,7 @@ entry! {
         let strides = match object.buffer.shape() {
             Shape::Array(array) => {
                 // SAFETY: the caller's layout.
-                let strides = unsafe { host_strides(args.host_layout, array, &object.minor_to_major) }?;
+                let strides = unsafe { host_strides(args.host_layout, array, object.minor_to_major()) }?;
                 let extent = strided::extent(&array.dims, &strides, array.element_type.byte_width());
                 let fits = extent.is_some_and(|e| {
                     e.lowest == 0 && usize::try_from(e.end).is_ok_and(|end| end <= args.dst_size)

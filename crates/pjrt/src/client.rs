@@ -14,6 +14,7 @@ use crate::handle::Table;
 use crate::memory::{self, MEMORIES, MemoryObject};
 use crate::named_value::{self, NamedValues, Value};
 use crate::raw::Raw;
+use crate::slab::Share;
 
 /// What a `PJRT_Client*` points to. It owns the handles of devices, memories and topology.
 pub(crate) struct ClientObject {
@@ -44,12 +45,9 @@ impl ClientObject {
         let mut devices = Vec::new();
         let mut memories = Vec::new();
         for (device, description) in client.devices().iter().zip(descriptions) {
-            let (handles, objects): (Vec<_>, Vec<Arc<MemoryObject>>) = device
-                .memories
-                .iter()
-                .map(memory::give)
-                .map(|(handle, object)| (Raw(handle), object))
-                .unzip();
+            let given: Vec<(_, Share<MemoryObject>)> =
+                device.memories.iter().map(memory::give).collect::<Result<_>>()?;
+            let handles: Vec<_> = given.iter().map(|(handle, _)| Raw(*handle)).collect();
             memories.extend_from_slice(&handles);
             let handle = DEVICES.insert(DeviceObject {
                 device: Arc::clone(device),
@@ -57,7 +55,7 @@ impl ClientObject {
                 memories: handles,
                 attributes: NamedValues::new(Vec::new()),
             });
-            for object in objects {
+            for (_, object) in given {
                 // Just made, so nobody has set it.
                 let _ = object.devices.set([Raw(handle)]);
             }

@@ -5,6 +5,7 @@
 //! (null, freed, of another kind, garbage) is an error. A looked-up object is shared, so another
 //! thread destroying the handle meanwhile does no harm.
 
+use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -49,7 +50,7 @@ impl<H, T> Table<H, T> {
 
     pub(crate) fn get(&self, handle: *const H) -> Result<Arc<T>> {
         let shard = self.shard(handle.addr()).read().unwrap_or_else(PoisonError::into_inner);
-        shard.get(&handle.addr()).cloned().ok_or_else(|| self.unknown(handle))
+        shard.get(&handle.addr()).cloned().ok_or_else(|| unknown(self.name, handle.cast()))
     }
 
     /// Looks up a handle that may be null.
@@ -63,7 +64,7 @@ impl<H, T> Table<H, T> {
         let object = shard.remove(&handle.addr());
         // The lock is released before the object can be dropped by anybody.
         drop(shard);
-        object.ok_or_else(|| self.unknown(handle))
+        object.ok_or_else(|| unknown(self.name, handle.cast()))
     }
 
     /// Takes back a handle that may be null: destroying nothing is no error.
@@ -73,14 +74,16 @@ impl<H, T> Table<H, T> {
         }
         Ok(())
     }
+}
 
-    fn unknown(&self, handle: *const H) -> Error {
-        Error::invalid_argument(if handle.is_null() {
-            format!("the `{}` is null", self.name)
-        } else {
-            format!("{handle:p} is no live `{}`", self.name)
-        })
-    }
+/// What a handle that nobody has now is answered with.
+#[cold]
+pub(crate) fn unknown(name: &str, handle: *const c_void) -> Error {
+    Error::invalid_argument(if handle.is_null() {
+        format!("the `{name}` is null")
+    } else {
+        format!("{handle:p} is no live `{name}`")
+    })
 }
 
 impl<H, T> fmt::Debug for Table<H, T> {

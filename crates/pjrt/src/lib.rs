@@ -3,7 +3,7 @@
 //! behind that.
 //!
 //! What holds throughout: no function of the table is null; a pointer of the caller is never
-//! trusted to be a live handle (see [`handle`]); no panic leaves an entry and no more bytes are
+//! trusted to be a live handle (see [`handle`] and [`slab`]); no panic leaves an entry and no more bytes are
 //! written than the caller's `struct_size` (see [`abi`]); no lock is held while code of the caller
 //! runs.
 
@@ -42,6 +42,7 @@ mod raw;
 mod raw_copy;
 mod shape;
 mod shardings;
+mod slab;
 mod transfer;
 mod wire;
 mod xla_ffi;

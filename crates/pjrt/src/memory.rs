@@ -3,15 +3,14 @@
 
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-use rustc_hash::FxHashMap;
-use rxla::Memory;
+use rxla::{Memory, Result};
 
 use crate::abi::{self, entry};
 use crate::ffi;
-use crate::handle::Table;
 use crate::raw::Raw;
+use crate::slab::{Share, Slab};
 
 type Destructor = unsafe extern "C" fn(*mut c_void);
 
@@ -26,7 +25,8 @@ pub(crate) struct MemoryObject {
     text: String,
     /// Set once, right after the device has its handle.
     pub(crate) devices: OnceLock<[Raw<ffi::PJRT_Device>; 1]>,
-    user_data: Mutex<FxHashMap<usize, UserData>>,
+    /// By key. Each framework in the process has one, so there are one or two.
+    user_data: Mutex<Vec<(usize, UserData)>>,
 }
 
 // SAFETY: the table is a constant; the devices' pointers are never dereferenced here.
@@ -49,7 +49,7 @@ impl Drop for UserData {
     }
 }
 
-pub(crate) static MEMORIES: Table<ffi::PJRT_Memory, MemoryObject> = Table::new("PJRT_Memory");
+pub(crate) static MEMORIES: Slab<ffi::PJRT_Memory, MemoryObject> = Slab::new("PJRT_Memory");
 
 struct Constant<T>(T);
 
@@ -86,7 +86,8 @@ unsafe extern "C" fn get_user_data(
 ) -> *mut c_void {
     let Ok(object) = MEMORIES.get(memory) else { return ptr::null_mut() };
     let data = object.user_data.lock().unwrap_or_else(PoisonError::into_inner);
-    data.get(&key.addr()).map_or(ptr::null_mut(), |entry| entry.data.0)
+    let found = data.iter().find(|(known, _)| *known == key.addr());
+    found.map_or(ptr::null_mut(), |(_, entry)| entry.data.0)
 }
 
 unsafe extern "C" fn set_user_data(
@@ -99,16 +100,22 @@ unsafe extern "C" fn set_user_data(
     let Ok(object) = MEMORIES.get(memory) else { return };
     let before = {
         let mut data = object.user_data.lock().unwrap_or_else(PoisonError::into_inner);
-        data.insert(key.addr(), entry)
+        match data.iter_mut().find(|(known, _)| *known == key.addr()) {
+            Some((_, known)) => Some(std::mem::replace(known, entry)),
+            None => {
+                data.push((key.addr(), entry));
+                None
+            }
+        }
     };
     // Its destructor may call back, so it runs without the lock.
     drop(before);
 }
 
 /// Makes the handle of a memory.
-pub(crate) fn give(memory: &Memory) -> (*mut ffi::PJRT_Memory, Arc<MemoryObject>) {
-    let object = Arc::new(MemoryObject::new(memory.clone()));
-    (MEMORIES.insert_shared(Arc::clone(&object)), object)
+pub(crate) fn give(memory: &Memory) -> Result<(*mut ffi::PJRT_Memory, Share<MemoryObject>)> {
+    let handle = MEMORIES.insert(MemoryObject::new(memory.clone()));
+    Ok((handle, MEMORIES.get(handle)?))
 }
 
 entry! {

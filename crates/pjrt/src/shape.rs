@@ -168,8 +168,20 @@ fn order_of_strides(shape: &ArrayShape, strides: &[i64]) -> Result<Vec<i64>> {
 }
 
 /// The dimension order of an array, row-major if its shape names none.
-pub(crate) fn minor_to_major(array: &ArrayShape) -> Vec<i64> {
-    rxla::layout_of(array).minor_to_major.to_vec()
+pub(crate) fn minor_to_major(array: &ArrayShape) -> &[i64] {
+    static FALLING: [i64; MOST_DIMENSIONS] = {
+        let mut falling = [0; MOST_DIMENSIONS];
+        let mut place = 0;
+        while place < MOST_DIMENSIONS {
+            falling[place] = (MOST_DIMENSIONS - 1 - place) as i64;
+            place += 1;
+        }
+        falling
+    };
+    match &array.layout {
+        Some(layout) => &layout.minor_to_major,
+        None => &FALLING[MOST_DIMENSIONS - array.rank()..],
+    }
 }
 
 #[cfg(test)]

@@ -157,7 +157,7 @@ entry! {
         // SAFETY: the caller passes a literal of that shape.
         let data = unsafe { abi::slice(args.data.cast::<u8>(), slot.size, "data") }?;
         let width = given.element_type.byte_width();
-        let strides = strided::dense_strides(&given.dims, &shape::minor_to_major(&given), width)
+        let strides = strided::dense_strides(&given.dims, shape::minor_to_major(&given), width)
             .ok_or_else(|| Error::invalid_argument("the literal's layout overflows"))?;
         let bytes = strided::read_strided(data, &given.dims, &strides, width)?;
         slot.add(bytes.as_slice(), 0, true)?;

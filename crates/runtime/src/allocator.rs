@@ -23,21 +23,27 @@ pub const ALIGN: usize = 64;
 const SMALL: usize = 32 << 10;
 /// From here on blocks are whole huge pages.
 const HUGE: usize = 2 << 20;
-/// Bytes of small blocks kept.
-const SMALL_BOUND: usize = 32 << 20;
+/// Bytes of small blocks kept, of each class.
+const SMALL_BOUND: usize = 1 << 20;
 /// Classes of small blocks: four to each doubling.
 const SMALL_CLASSES: usize = class_of(SMALL) + 1;
 
 /// Hands out [`Block`]s and keeps what comes back.
 pub struct Allocator {
-    small: [Mutex<Vec<Raw>>; SMALL_CLASSES],
-    small_kept: AtomicUsize,
+    small: [Mutex<Class>; SMALL_CLASSES],
     /// Oldest first.
     large: Mutex<VecDeque<Raw>>,
     large_kept: AtomicUsize,
+    large_used: AtomicUsize,
     bound: usize,
-    used: AtomicUsize,
-    peak: AtomicUsize,
+}
+
+/// The small blocks of one size.
+#[derive(Default)]
+struct Class {
+    kept: Vec<Raw>,
+    /// How many somebody holds.
+    used: usize,
 }
 
 /// Memory of one owner, which goes back to its allocator when dropped.
@@ -63,8 +69,6 @@ unsafe impl Sync for Raw {}
 pub struct Usage {
     /// In blocks that somebody holds.
     pub used: usize,
-    /// The most that `used` has been.
-    pub peak: usize,
     /// In freed blocks.
     pub kept: usize,
 }
@@ -74,12 +78,10 @@ impl Allocator {
     pub fn new(bound: usize) -> Arc<Allocator> {
         Arc::new(Allocator {
             small: std::array::from_fn(|_| Mutex::default()),
-            small_kept: AtomicUsize::new(0),
             large: Mutex::default(),
             large_kept: AtomicUsize::new(0),
+            large_used: AtomicUsize::new(0),
             bound,
-            used: AtomicUsize::new(0),
-            peak: AtomicUsize::new(0),
         })
     }
 
@@ -96,8 +98,6 @@ impl Allocator {
             let message = format!("out of memory allocating {len} bytes");
             Error::new(Code::ResourceExhausted, message)
         })?;
-        let used = self.used.fetch_add(raw.capacity, Ordering::Relaxed) + raw.capacity;
-        self.peak.fetch_max(used, Ordering::Relaxed);
         Ok(Block { raw, len, home: Arc::clone(self) })
     }
 
@@ -109,17 +109,22 @@ impl Allocator {
     }
 
     pub fn usage(&self) -> Usage {
-        let kept =
-            self.small_kept.load(Ordering::Relaxed) + self.large_kept.load(Ordering::Relaxed);
-        let used = self.used.load(Ordering::Relaxed);
-        Usage { used, peak: self.peak.load(Ordering::Relaxed), kept }
+        let mut usage = Usage {
+            used: self.large_used.load(Ordering::Relaxed),
+            kept: self.large_kept.load(Ordering::Relaxed),
+        };
+        for (class, list) in self.small.iter().enumerate() {
+            let list = lock(list);
+            usage.used += list.used * class_size(class);
+            usage.kept += list.kept.len() * class_size(class);
+        }
+        usage
     }
 
     /// Gives all freed blocks back to the system.
     pub fn trim(&self) {
-        for (class, list) in self.small.iter().enumerate() {
-            let blocks = std::mem::take(&mut *lock(list));
-            self.small_kept.fetch_sub(blocks.len() * class_size(class), Ordering::Relaxed);
+        for class in &self.small {
+            let blocks = std::mem::take(&mut lock(class).kept);
             blocks.into_iter().for_each(Raw::free);
         }
         let blocks = std::mem::take(&mut *lock(&self.large));
@@ -131,37 +136,44 @@ impl Allocator {
     fn take(&self, len: usize) -> Option<Raw> {
         let capacity = capacity_of(len)?;
         if capacity <= SMALL {
-            let kept = lock(&self.small[class_of(capacity)]).pop();
-            if let Some(raw) = kept {
-                self.small_kept.fetch_sub(capacity, Ordering::Relaxed);
-                return Some(raw);
-            }
-        } else {
-            let mut large = lock(&self.large);
-            // What was freed last is the likeliest to be in the caches.
-            if let Some(place) = large.iter().rposition(|block| block.capacity == capacity) {
-                self.large_kept.fetch_sub(capacity, Ordering::Relaxed);
-                return large.remove(place);
-            }
+            let mut class = lock(&self.small[class_of(capacity)]);
+            let raw = class.kept.pop().or_else(|| Raw::new(capacity));
+            class.used += usize::from(raw.is_some());
+            return raw;
         }
-        Raw::new(capacity).or_else(|| {
+        let raw = self.take_large(capacity).or_else(|| {
             self.trim();
             Raw::new(capacity)
-        })
+        })?;
+        self.large_used.fetch_add(capacity, Ordering::Relaxed);
+        Some(raw)
+    }
+
+    fn take_large(&self, capacity: usize) -> Option<Raw> {
+        let mut large = lock(&self.large);
+        // What was freed last is the likeliest to be in the caches.
+        if let Some(place) = large.iter().rposition(|block| block.capacity == capacity) {
+            self.large_kept.fetch_sub(capacity, Ordering::Relaxed);
+            return large.remove(place);
+        }
+        drop(large);
+        Raw::new(capacity)
     }
 
     fn put_back(&self, raw: Raw) {
         let capacity = raw.capacity;
-        self.used.fetch_sub(capacity, Ordering::Relaxed);
         if capacity <= SMALL {
-            if self.small_kept.fetch_add(capacity, Ordering::Relaxed) + capacity <= SMALL_BOUND {
-                lock(&self.small[class_of(capacity)]).push(raw);
+            let mut class = lock(&self.small[class_of(capacity)]);
+            class.used -= 1;
+            if (class.kept.len() + 1) * capacity <= SMALL_BOUND {
+                class.kept.push(raw);
             } else {
-                self.small_kept.fetch_sub(capacity, Ordering::Relaxed);
+                drop(class);
                 raw.free();
             }
             return;
         }
+        self.large_used.fetch_sub(capacity, Ordering::Relaxed);
         let mut large = lock(&self.large);
         large.push_back(raw);
         let mut kept = self.large_kept.fetch_add(capacity, Ordering::Relaxed) + capacity;
@@ -314,7 +326,7 @@ mod tests {
         }
         let usage = allocator.usage();
         assert_eq!(usage.used, 0);
-        assert!(usage.kept >= (3 << 20) && usage.peak >= (3 << 20));
+        assert!(usage.kept >= (3 << 20));
         allocator.trim();
         assert_eq!(allocator.usage().kept, 0);
     }

@@ -24,6 +24,8 @@ pub use relayout::layout_byte_size;
 pub use strided::gather;
 pub use text::ElementText;
 
+use std::sync::Arc;
+
 use rxla_base::{Error, Result};
 
 use crate::native::NativeType;
@@ -40,7 +42,8 @@ pub enum Literal {
 /// An array value. Equality is of shape (layout aside) and bits.
 #[derive(Clone, Debug)]
 pub struct ArrayLiteral {
-    shape: ArrayShape,
+    /// Shared, since programs pass the same few shapes on and on.
+    shape: Arc<ArrayShape>,
     bytes: Bytes,
 }
 
@@ -56,30 +59,37 @@ impl ArrayLiteral {
         let size = shape.byte_size().ok_or_else(|| {
             Error::resource_exhausted(format!("`{shape}` has no size that memory could hold"))
         })?;
-        Ok(ArrayLiteral { shape: shape.clone(), bytes: Bytes::zeroed(size)? })
+        Ok(ArrayLiteral { shape: Arc::new(shape.clone()), bytes: Bytes::zeroed(size)? })
     }
 
     /// A literal over existing bytes: row-major, one element per byte width. Bits beyond the width
     /// of the type, which others leave as they like, are brought in order. Fails if the length does
     /// not fit the shape.
     pub fn from_bytes(shape: &ArrayShape, bytes: Bytes) -> Result<ArrayLiteral> {
-        if shape.byte_size() != Some(bytes.len()) {
-            return Err(Error::invalid_argument(format!(
-                "{} bytes given for `{shape}`, which takes {}",
-                bytes.len(),
-                shape.byte_size().map_or("too many".to_owned(), |size| size.to_string()),
-            )));
-        }
-        // Complex numbers are also moved about as words of their whole width.
-        let align = shape.element_type.byte_width().min(8);
-        let mut bytes = bytes.aligned(align)?;
+        let ArrayLiteral { shape, mut bytes } =
+            ArrayLiteral::from_values_in(Arc::new(shape.clone()), bytes)?;
         if let Some(canonical) = canonical_byte(shape.element_type)
             && bytes.as_slice().iter().any(|&byte| canonical(byte) != byte)
         {
             bytes = Bytes::copy_of(bytes.as_slice())?;
             bytes.make_mut().iter_mut().for_each(|byte| *byte = canonical(*byte));
         }
-        Ok(ArrayLiteral { shape: shape.clone(), bytes })
+        Ok(ArrayLiteral { shape, bytes })
+    }
+
+    /// [`ArrayLiteral::from_bytes`] for bytes that hold values of the type as we write them, so that
+    /// there is nothing to bring in order.
+    pub fn from_values_in(shape: Arc<ArrayShape>, bytes: Bytes) -> Result<ArrayLiteral> {
+        let (size, given) = (shape.byte_size(), bytes.len());
+        if size != Some(given) {
+            return Err(Error::invalid_argument(format!(
+                "{given} bytes given for `{shape}`, which takes {}",
+                size.map_or("too many".to_owned(), |size| size.to_string()),
+            )));
+        }
+        // Complex numbers are also moved about as words of their whole width.
+        let align = shape.element_type.byte_width().min(8);
+        Ok(ArrayLiteral { bytes: bytes.aligned(align)?, shape })
     }
 
     /// A row-major array of `values`. Panics if their number is not the product of `dims`.
@@ -150,7 +160,12 @@ impl ArrayLiteral {
 
     /// The same elements under other dimensions (or another layout). Fails if the element type or
     /// the number of elements differs.
-    pub fn with_shape(mut self, shape: &ArrayShape) -> Result<ArrayLiteral> {
+    pub fn with_shape(self, shape: &ArrayShape) -> Result<ArrayLiteral> {
+        self.with_shared_shape(Arc::new(shape.clone()))
+    }
+
+    /// [`ArrayLiteral::with_shape`] for a shape that many share.
+    pub fn with_shared_shape(mut self, shape: Arc<ArrayShape>) -> Result<ArrayLiteral> {
         if shape.element_type != self.shape.element_type
             || shape.element_count() != Some(self.len())
         {
@@ -159,7 +174,7 @@ impl ArrayLiteral {
                 self.shape
             )));
         }
-        self.shape = shape.clone();
+        self.shape = shape;
         Ok(self)
     }
 }
@@ -212,7 +227,7 @@ impl Literal {
 
     pub fn shape(&self) -> Shape {
         match self {
-            Literal::Array(array) => Shape::Array(array.shape.clone()),
+            Literal::Array(array) => Shape::Array(array.shape().clone()),
             Literal::Tuple(elements) => Shape::tuple(elements.iter().map(Literal::shape)),
             Literal::Token => Shape::Token,
         }

@@ -34,7 +34,7 @@ impl Operand {
             (Literal::Array(array), Shape::Array(wanted)) => {
                 let order = shape::minor_to_major(wanted);
                 let width = array.element_type().byte_width();
-                let strides = strided::dense_strides(array.dims(), &order, width)
+                let strides = strided::dense_strides(array.dims(), order, width)
                     .ok_or_else(|| bad_layout(shape))?;
                 let bytes = if strided::is_row_major(array.dims(), &strides, width) {
                     array.shared_bytes()
@@ -84,7 +84,7 @@ impl Operand {
     fn into_literal(self) -> Result<Literal> {
         let Shape::Array(array) = &self.shape else { return Ok(Literal::Token) };
         let width = array.element_type.byte_width();
-        let strides = strided::dense_strides(&array.dims, &shape::minor_to_major(array), width)
+        let strides = strided::dense_strides(&array.dims, shape::minor_to_major(array), width)
             .ok_or_else(|| bad_layout(&self.shape))?;
         let bytes = if strided::is_row_major(&array.dims, &strides, width) {
             self.bytes
