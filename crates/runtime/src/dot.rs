@@ -6,8 +6,10 @@ use crate::allocator::Allocator;
 use crate::context::Context;
 use crate::element::{Element, Store, with_element};
 use crate::gemm::axis::Axis;
-use crate::gemm::pack::{Pack, pack, pack_complex, pack_pairs, widen};
-use crate::gemm::{self, Address, Compute, Operand, Pair, Product, Widen, Workspace};
+use crate::gemm::pack::{Pack, pack, pack_complex};
+use crate::gemm::units::{Halves, Pair, Quad, Raised, pack_right_quads};
+use crate::gemm::vector::Streams;
+use crate::gemm::{self, Address, Compute, Operand, Product, Workspace, sets};
 use crate::status::{Status, guard};
 
 pub use crate::gemm::axis::Dim;
@@ -154,15 +156,26 @@ pub(crate) unsafe fn run(
     right: *const u8,
     result: *mut u8,
 ) -> Result<()> {
+    // Products with vectors read the matrix where it is, which values of several steps do not.
+    let once = count(&dot.rows) == 1 || count(&dot.columns) == 1;
+    let both = |element: Element| !once && [dot.left, dot.right] == [element; 2];
     // SAFETY: the caller's promise.
     unsafe {
         match dot.result {
+            Element::F16 | Element::BF16 | Element::F32
+                if both(Element::BF16) && sets::has_bf16() =>
+            {
+                run_in::<Halves>(context, dot, left, right, result)
+            }
             Element::I64 | Element::U64 => run_in::<i64>(context, dot, left, right, result),
             Element::F64 | Element::C128 => run_in::<f64>(context, dot, left, right, result),
             Element::F16 | Element::BF16 | Element::F32 | Element::C64 => {
                 run_in::<f32>(context, dot, left, right, result)
             }
-            _ if [dot.left, dot.right].into_iter().all(fits_i16) => {
+            _ if both(Element::I8) && sets::has_vnni() => {
+                run_in::<Quad>(context, dot, left, right, result)
+            }
+            _ if !once && [dot.left, dot.right].into_iter().all(fits_i16) => {
                 run_in::<Pair>(context, dot, left, right, result)
             }
             Element::I8
@@ -195,7 +208,6 @@ unsafe fn run_in<T: Native>(
     let batch: usize = dot.batch.iter().map(|dim| dim.size).product();
     let (mut rows, mut columns, mut summed) =
         (dot.rows.clone(), dot.columns.clone(), dot.summed.clone());
-    let mut pack_right = T::packer(dot.right);
     if dot.result.is_complex() {
         // As real numbers: steps and columns twice as many, see `pack_complex`.
         for dims in [&mut rows, &mut columns, &mut summed] {
@@ -203,7 +215,6 @@ unsafe fn run_in<T: Native>(
         }
         columns.push(Dim { size: 2, strides: [0, 1] });
         summed.push(Dim { size: 2, strides: [1, 0] });
-        pack_right = pack_complex::<T>;
     }
     // Rows and columns in the order of the result, so that it is written in order; steps in the
     // order of the left operand.
@@ -244,18 +255,21 @@ unsafe fn run_in<T: Native>(
     );
     let product = |index: usize| {
         let place = places[index];
-        let a = Operand {
-            data: left.wrapping_offset(place[0] * dot.left.byte_width() as isize),
-            pack: T::packer(dot.left),
-            widen: if dot.result.is_complex() { None } else { T::widener(dot.left) },
-            direct: T::is_native(dot.left) && !dot.result.is_complex(),
+        let operand = |element: Element, data: *const u8, place: isize, side: Side| Operand {
+            data: data.wrapping_offset(place * element.byte_width() as isize),
+            pack: match (element.is_complex(), side) {
+                (true, Side::Right) => pack_complex::<T>,
+                _ => T::packer(element, side),
+            },
+            streams: if element.is_complex() { None } else { T::streams(element) },
+            direct: T::is_direct(element),
         };
-        let b = Operand {
-            data: right.wrapping_offset(place[1] * dot.right.byte_width() as isize),
-            pack: pack_right,
-            widen: if dot.result.is_complex() { None } else { T::widener(dot.right) },
-            direct: T::is_native(dot.right) && !dot.result.is_complex(),
+        let [left_side, right_side] = match swapped {
+            false => [Side::Left, Side::Right],
+            true => [Side::Right, Side::Left],
         };
+        let a = operand(dot.left, left, place[0], left_side);
+        let b = operand(dot.right, right, place[1], right_side);
         let c = match &temporary {
             Some(_) => c.wrapping_add(index * row_count * column_count),
             None => c.wrapping_offset(place[2] * scale),
@@ -332,14 +346,23 @@ pub(crate) unsafe fn multiply_all<'a, T: Compute>(
     }
 }
 
+/// The place of an operand in a product of matrices.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Side {
+    Left,
+    Right,
+}
+
 /// Types computed in, and which elements are such as they are.
 pub(crate) trait Native: Compute {
     fn is_native(element: Element) -> bool;
     /// How operands with such elements are packed. Complex numbers count as numbers twice as many; see
     /// [`pack_complex`] for the right operand.
-    fn packer(element: Element) -> Pack<Self>;
-    /// How runs of such elements are converted.
-    fn widener(element: Element) -> Option<Widen<Self>>;
+    fn packer(element: Element, side: Side) -> Pack<Self>;
+    /// Whether operands with such elements can be read where they are.
+    fn is_direct(element: Element) -> bool;
+    /// How rows of such elements are read by products with vectors.
+    fn streams(element: Element) -> Option<Streams<Self>>;
     /// Rounds dense sums into a result with such elements.
     ///
     /// # Safety
@@ -362,12 +385,16 @@ macro_rules! native {
                 matches!(element, $(Element::$element)|*)
             }
 
-            fn packer(element: Element) -> Pack<$type> {
+            fn packer(element: Element, _side: Side) -> Pack<$type> {
                 with_element!(element, S => pack::<S, $type>)
             }
 
-            fn widener(element: Element) -> Option<Widen<$type>> {
-                with_element!(element, S => Some(widen::<S, $type>))
+            fn is_direct(element: Element) -> bool {
+                <$type>::is_native(element) && !element.is_complex()
+            }
+
+            fn streams(element: Element) -> Option<Streams<$type>> {
+                with_element!(element, S => Some(Streams::of::<S>()))
             }
 
             unsafe fn round(
@@ -399,30 +426,74 @@ fn fits_i16(element: Element) -> bool {
     matches!(element, Element::I8 | Element::U8 | Element::I16)
 }
 
-impl Native for Pair {
-    /// Sums only: operands are packed in pairs.
-    fn is_native(element: Element) -> bool {
-        matches!(element, Element::I32 | Element::U32)
-    }
+/// Implements [`Native`] for values of several steps, of which only sums are elements.
+macro_rules! units {
+    ($type:ty, $sum:ty, $sums:pat, |$element:ident| $left:expr, $right:expr) => {
+        impl Native for $type {
+            fn is_native(element: Element) -> bool {
+                matches!(element, $sums)
+            }
 
-    fn packer(element: Element) -> Pack<Pair> {
-        with_element!(element, S => pack_pairs::<S>)
-    }
+            fn packer(element: Element, side: Side) -> Pack<$type> {
+                let $element = element;
+                match side {
+                    Side::Left => $left,
+                    Side::Right => $right,
+                }
+            }
 
-    fn widener(_element: Element) -> Option<Widen<Pair>> {
-        None
-    }
+            fn is_direct(_element: Element) -> bool {
+                false
+            }
 
-    unsafe fn round(
-        element: Element,
-        context: &Context,
-        sums: *const Pair,
-        rows: &[Dim],
-        columns: &[Dim],
-        result: *mut u8,
-    ) {
-        // SAFETY: the caller's promise; a pair that is a sum is an i32.
-        unsafe { i32::round(element, context, sums.cast(), rows, columns, result) };
+            fn streams(_element: Element) -> Option<Streams<$type>> {
+                None
+            }
+
+            unsafe fn round(
+                element: Element,
+                context: &Context,
+                sums: *const $type,
+                rows: &[Dim],
+                columns: &[Dim],
+                result: *mut u8,
+            ) {
+                // SAFETY: the caller's promise; a value that is a sum has the bits of one.
+                unsafe {
+                    <$sum as Native>::round(element, context, sums.cast(), rows, columns, result);
+                }
+            }
+        }
+    };
+}
+
+units!(
+    Pair,
+    i32,
+    Element::I32 | Element::U32,
+    |element| pack_pairs(element),
+    pack_pairs(element)
+);
+units!(
+    Quad,
+    i32,
+    Element::I32 | Element::U32,
+    |_element| pack::<Raised, Quad>,
+    pack_right_quads
+);
+units!(
+    Halves,
+    f32,
+    Element::F32,
+    |_element| pack::<half::bf16, Halves>,
+    pack::<half::bf16, Halves>
+);
+
+fn pack_pairs(element: Element) -> Pack<Pair> {
+    match element {
+        Element::U8 => pack::<u8, Pair>,
+        Element::I16 => pack::<i16, Pair>,
+        _ => pack::<i8, Pair>,
     }
 }
 

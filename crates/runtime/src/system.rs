@@ -1,6 +1,7 @@
 //! What the operating system is asked for: memory in pages, and how much there is.
 
 use std::ptr::NonNull;
+use std::sync::OnceLock;
 
 /// Zeroed memory of `size` bytes whose address is a multiple of `align` and of the page. From one
 /// huge page on the system is asked to use such.
@@ -63,4 +64,21 @@ pub(crate) fn memory_limit() -> usize {
         .filter_map(|path| std::fs::read_to_string(path).ok()?.trim().parse::<usize>().ok())
         .min();
     physical.min(cgroup.unwrap_or(usize::MAX))
+}
+
+/// Bytes of the cache that a core has to itself, besides the first and smallest.
+pub(crate) fn second_cache() -> usize {
+    static KNOWN: OnceLock<usize> = OnceLock::new();
+    const USUAL: usize = 512 << 10;
+    *KNOWN.get_or_init(|| {
+        #[cfg(all(target_os = "linux", target_env = "gnu"))]
+        {
+            // SAFETY: asks for a number.
+            let size = unsafe { libc::sysconf(libc::_SC_LEVEL2_CACHE_SIZE) };
+            if let Ok(size @ 1..) = usize::try_from(size) {
+                return size.clamp(128 << 10, 4 << 20);
+            }
+        }
+        USUAL
+    })
 }

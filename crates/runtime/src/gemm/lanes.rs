@@ -96,19 +96,19 @@ pub(crate) unsafe fn multiply<T: Compute>(
     true
 }
 
-super::for_each_set! {
+super::sets::for_each_set! {
     /// # Safety
     ///
     /// From `x` and `y` moved by any step on there are [`LANES`] values; `into` is so long.
-    unsafe fn sum_whole =
+    unsafe fn sum_whole[T: Compute] =
         sum_whole_body(x: *const T, y: *const T, left: &[isize], right: &[isize], into: &mut [T]) -> ()
 }
 
-super::for_each_set! {
+super::sets::for_each_set! {
     /// # Safety
     ///
     /// From `x` and `y` moved by any step on there are as many values as `into` is long.
-    unsafe fn sum_part =
+    unsafe fn sum_part[T: Compute] =
         sum_part_body(x: *const T, y: *const T, left: &[isize], right: &[isize], into: &mut [T]) -> ()
 }
 

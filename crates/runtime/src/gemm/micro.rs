@@ -3,18 +3,22 @@
 //! Each element of the result is one chain of fused multiply-adds over k in ascending order, whatever
 //! the tile; so neither the shape of tiles nor who computes them shows in the result.
 
-use super::{Compute, Pair};
+use super::Compute;
+use super::sets::{self, Set};
+use super::units::{Halves, Pair, Quad};
 
 /// Rows of the tallest tile.
 pub(crate) const MAX_ROWS: usize = 12;
 
 /// What a tile is computed from and where it goes. `a` holds `rows` values for each step of k; `b` one
-/// row of the tile for each step, `b_step` values apart. With `add` the tile is added to what is there.
+/// row of the tile for each step, `b_step` values apart. Every row of the sums begins as `start`, or as
+/// zeros if that is null. With `add` the tile is added to what is there.
 pub(crate) struct Tile<T> {
     pub k: usize,
     pub a: *const T,
     pub b: *const T,
     pub b_step: isize,
+    pub start: *const T,
     pub c: *mut T,
     pub c_step: isize,
     pub add: bool,
@@ -66,6 +70,10 @@ unsafe fn plain<T: Compute, const LANES: usize, const ROWS: usize, const VECTORS
     tile: &Tile<T>,
 ) {
     let mut sums = [[[T::ZERO; LANES]; VECTORS]; ROWS];
+    if !tile.start.is_null() {
+        // SAFETY: the tile's promise: as many values as it has columns.
+        sums = [unsafe { *tile.start.cast::<[[T; LANES]; VECTORS]>() }; ROWS];
+    }
     let (mut a, mut b) = (tile.a, tile.b);
     for _ in 0..tile.k {
         // SAFETY: the tile's promise: so many values at each step.
@@ -96,262 +104,18 @@ unsafe fn plain<T: Compute, const LANES: usize, const ROWS: usize, const VECTORS
 }
 
 #[cfg(target_arch = "x86_64")]
-mod x86 {
-    use std::arch::x86_64::*;
-
-    use super::{Kernels, Pair, Tile, plain};
-
-    macro_rules! kernel {
-        ($name:ident, $features:literal, $scalar:ty, $lanes:literal, $vector:ty,
-         $zero:ident, $load:ident, $store:ident, $splat:ident, $fma:ident, $add:ident) => {
-            /// # Safety
-            ///
-            /// See [`super::Kernel`].
-            #[target_feature(enable = $features)]
-            unsafe fn $name<const ROWS: usize, const VECTORS: usize>(tile: &Tile<$scalar>) {
-                let mut sums: [[$vector; VECTORS]; ROWS] = [[$zero(); VECTORS]; ROWS];
-                let (mut a, mut b) = (tile.a, tile.b);
-                for _ in 0..tile.k {
-                    let mut row: [$vector; VECTORS] = [$zero(); VECTORS];
-                    for j in 0..VECTORS {
-                        // SAFETY: the tile's promise: so many values at each step.
-                        row[j] = unsafe { $load(b.add(j * $lanes)) };
-                    }
-                    for i in 0..ROWS {
-                        // SAFETY: as above.
-                        let x = $splat(unsafe { *a.add(i) });
-                        for j in 0..VECTORS {
-                            sums[i][j] = $fma(x, row[j], sums[i][j]);
-                        }
-                    }
-                    a = a.wrapping_add(ROWS);
-                    b = b.wrapping_offset(tile.b_step);
-                }
-                for i in 0..ROWS {
-                    for j in 0..VECTORS {
-                        // SAFETY: as above, for `c`, which is ours alone.
-                        unsafe {
-                            let c = tile.c.offset(i as isize * tile.c_step).add(j * $lanes);
-                            let sum =
-                                if tile.add { $add($load(c), sums[i][j]) } else { sums[i][j] };
-                            $store(c, sum);
-                        }
-                    }
-                }
-            }
-        };
-    }
-
-    kernel!(
-        f32_avx512,
-        "avx512f",
-        f32,
-        16,
-        __m512,
-        _mm512_setzero_ps,
-        _mm512_loadu_ps,
-        _mm512_storeu_ps,
-        _mm512_set1_ps,
-        _mm512_fmadd_ps,
-        _mm512_add_ps
-    );
-    kernel!(
-        f64_avx512,
-        "avx512f",
-        f64,
-        8,
-        __m512d,
-        _mm512_setzero_pd,
-        _mm512_loadu_pd,
-        _mm512_storeu_pd,
-        _mm512_set1_pd,
-        _mm512_fmadd_pd,
-        _mm512_add_pd
-    );
-    kernel!(
-        f32_avx2,
-        "avx2,fma",
-        f32,
-        8,
-        __m256,
-        _mm256_setzero_ps,
-        _mm256_loadu_ps,
-        _mm256_storeu_ps,
-        _mm256_set1_ps,
-        _mm256_fmadd_ps,
-        _mm256_add_ps
-    );
-    kernel!(
-        f64_avx2,
-        "avx2,fma",
-        f64,
-        4,
-        __m256d,
-        _mm256_setzero_pd,
-        _mm256_loadu_pd,
-        _mm256_storeu_pd,
-        _mm256_set1_pd,
-        _mm256_fmadd_pd,
-        _mm256_add_pd
-    );
-
-    // What the macro needs for pairs, in its order of arguments.
-
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn splat_pairs_512(pair: Pair) -> __m512i {
-        _mm512_set1_epi32(pair.0)
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512vnni")]
-    fn multiply_pairs_512(a: __m512i, b: __m512i, sum: __m512i) -> __m512i {
-        _mm512_dpwssd_epi32(sum, a, b)
-    }
-
-    /// # Safety
-    ///
-    /// There are 16 pairs.
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    unsafe fn load_pairs_512(from: *const Pair) -> __m512i {
-        // SAFETY: the caller's promise.
-        unsafe { _mm512_loadu_si512(from.cast()) }
-    }
-
-    /// # Safety
-    ///
-    /// There is room for 16 pairs.
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    unsafe fn store_pairs_512(into: *mut Pair, pairs: __m512i) {
-        // SAFETY: the caller's promise.
-        unsafe { _mm512_storeu_si512(into.cast(), pairs) };
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn splat_pairs_256(pair: Pair) -> __m256i {
-        _mm256_set1_epi32(pair.0)
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn multiply_pairs_256(a: __m256i, b: __m256i, sum: __m256i) -> __m256i {
-        _mm256_add_epi32(sum, _mm256_madd_epi16(a, b))
-    }
-
-    /// # Safety
-    ///
-    /// There are 8 pairs.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    unsafe fn load_pairs_256(from: *const Pair) -> __m256i {
-        // SAFETY: the caller's promise.
-        unsafe { _mm256_loadu_si256(from.cast()) }
-    }
-
-    /// # Safety
-    ///
-    /// There is room for 8 pairs.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    unsafe fn store_pairs_256(into: *mut Pair, pairs: __m256i) {
-        // SAFETY: the caller's promise.
-        unsafe { _mm256_storeu_si256(into.cast(), pairs) };
-    }
-
-    kernel!(
-        pairs_vnni,
-        "avx512f,avx512vnni",
-        Pair,
-        16,
-        __m512i,
-        _mm512_setzero_si512,
-        load_pairs_512,
-        store_pairs_512,
-        splat_pairs_512,
-        multiply_pairs_512,
-        _mm512_add_epi32
-    );
-    kernel!(
-        pairs_avx2,
-        "avx2",
-        Pair,
-        8,
-        __m256i,
-        _mm256_setzero_si256,
-        load_pairs_256,
-        store_pairs_256,
-        splat_pairs_256,
-        multiply_pairs_256,
-        _mm256_add_epi32
-    );
-
-    pub(super) static PAIRS_VNNI: Kernels<Pair> =
-        Kernels { lanes: 16, rows: 12, table: table!(pairs_vnni, twelve rows) };
-    pub(super) static PAIRS_AVX2: Kernels<Pair> =
-        Kernels { lanes: 8, rows: 6, table: table!(pairs_avx2, six rows) };
-
-    pub(super) fn vnni() -> bool {
-        is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vnni")
-    }
-
-    /// # Safety
-    ///
-    /// See [`super::Kernel`].
-    #[target_feature(enable = "avx2")]
-    unsafe fn i32_avx2<const ROWS: usize, const VECTORS: usize>(tile: &Tile<i32>) {
-        // SAFETY: the caller's promise.
-        unsafe { plain::<i32, 8, ROWS, VECTORS>(tile) }
-    }
-
-    /// # Safety
-    ///
-    /// See [`super::Kernel`].
-    #[target_feature(enable = "avx2")]
-    unsafe fn i64_avx2<const ROWS: usize, const VECTORS: usize>(tile: &Tile<i64>) {
-        // SAFETY: the caller's promise.
-        unsafe { plain::<i64, 4, ROWS, VECTORS>(tile) }
-    }
-
-    pub(super) static F32_AVX512: Kernels<f32> =
-        Kernels { lanes: 16, rows: 12, table: table!(f32_avx512, twelve rows) };
-    pub(super) static F64_AVX512: Kernels<f64> =
-        Kernels { lanes: 8, rows: 12, table: table!(f64_avx512, twelve rows) };
-    pub(super) static F32_AVX2: Kernels<f32> =
-        Kernels { lanes: 8, rows: 6, table: table!(f32_avx2, six rows) };
-    pub(super) static F64_AVX2: Kernels<f64> =
-        Kernels { lanes: 4, rows: 6, table: table!(f64_avx2, six rows) };
-    pub(super) static I32_AVX2: Kernels<i32> =
-        Kernels { lanes: 8, rows: 4, table: table!(i32_avx2, four rows) };
-    pub(super) static I64_AVX2: Kernels<i64> =
-        Kernels { lanes: 4, rows: 4, table: table!(i64_avx2, four rows) };
-
-    pub(super) fn avx512() -> bool {
-        is_x86_feature_detected!("avx512f")
-    }
-
-    pub(super) fn avx2() -> bool {
-        is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
-    }
-}
+mod x86;
 
 macro_rules! choose {
-    ($function:ident, $scalar:ty, $lanes:literal, $has:ident $avx512:expr, $avx2:expr) => {
+    ($function:ident, $scalar:ty, $lanes:literal, $has:expr => $avx512:ident, $avx2:ident) => {
         /// The best kernels that this processor can run.
         pub(super) fn $function() -> &'static Kernels<$scalar> {
             #[cfg(target_arch = "x86_64")]
             {
-                let (avx512, avx2): (Option<&'static Kernels<$scalar>>, _) = ($avx512, $avx2);
-                if let Some(kernels) = avx512
-                    && x86::$has()
-                {
-                    return kernels;
+                if $has {
+                    return &x86::$avx512;
                 }
-                if x86::avx2() {
-                    return avx2;
-                }
+                choose!($avx2);
             }
             /// # Safety
             ///
@@ -361,19 +125,27 @@ macro_rules! choose {
                 unsafe { plain::<$scalar, $lanes, ROWS, VECTORS>(tile) }
             }
             static BASELINE: Kernels<$scalar> =
-        Kernels { lanes: $lanes, rows: 4, table: table!(baseline, four rows) };
+                Kernels { lanes: $lanes, rows: 4, table: table!(baseline, four rows) };
             &BASELINE
+        }
+    };
+    (none) => {};
+    ($avx2:ident) => {
+        if sets::best() >= Set::Avx2 {
+            return &x86::$avx2;
         }
     };
 }
 
-choose!(for_f32, f32, 4, avx512 Some(&x86::F32_AVX512), &x86::F32_AVX2);
-choose!(for_f64, f64, 2, avx512 Some(&x86::F64_AVX512), &x86::F64_AVX2);
-choose!(for_i32, i32, 4, avx512 None, &x86::I32_AVX2);
-choose!(for_i64, i64, 2, avx512 None, &x86::I64_AVX2);
-choose!(for_pairs, Pair, 4, vnni Some(&x86::PAIRS_VNNI), &x86::PAIRS_AVX2);
+choose!(for_f32, f32, 4, sets::best() == Set::Avx512 => F32_AVX512, F32_AVX2);
+choose!(for_f64, f64, 2, sets::best() == Set::Avx512 => F64_AVX512, F64_AVX2);
+choose!(for_i32, i32, 4, sets::best() == Set::Avx512 => I32_AVX512, I32_AVX2);
+choose!(for_i64, i64, 2, sets::best() == Set::Avx512 => I64_AVX512, I64_AVX2);
+choose!(for_pairs, Pair, 4, sets::has_vnni() => PAIRS_VNNI, PAIRS_AVX2);
+choose!(for_quads, Quad, 4, sets::has_vnni() => QUADS_VNNI, none);
+choose!(for_halves, Halves, 4, sets::has_bf16() => HALVES_BF16, none);
 
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -385,7 +157,8 @@ mod tests {
                 let width = vectors * kernels.lanes;
                 let a: Vec<T> = (0..depth * rows).map(&number).collect();
                 let b: Vec<T> = (0..depth * width).map(|i| number(i * 3 + 1)).collect();
-                for add in [false, true] {
+                let first: Vec<T> = (0..width).map(|i| number(i * 5 + 2)).collect();
+                for (add, begun) in [(false, false), (true, false), (false, true), (true, true)] {
                     let mut c: Vec<T> = (0..rows * width).map(&number).collect();
                     let start = c.clone();
                     let tile = Tile {
@@ -393,15 +166,17 @@ mod tests {
                         a: a.as_ptr(),
                         b: b.as_ptr(),
                         b_step: width as isize,
+                        start: if begun { first.as_ptr() } else { std::ptr::null() },
                         c: c.as_mut_ptr(),
                         c_step: width as isize,
                         add,
                     };
-                    // SAFETY: all is as large as the tile, and the set was detected by the caller.
+                    // SAFETY: all is as large as the tile, and the processor has the set.
                     unsafe { kernels.table[vectors - 1][rows - 1](&tile) };
                     for (place, &value) in c.iter().enumerate() {
                         let (i, j) = (place / width, place % width);
-                        let sum = (0..depth).fold(T::ZERO, |sum, p| {
+                        let zero = if begun { first[j] } else { T::ZERO };
+                        let sum = (0..depth).fold(zero, |sum, p| {
                             a[p * rows + i].multiply_add(b[p * width + j], sum)
                         });
                         let wanted = if add { start[place].add(sum) } else { sum };
@@ -413,22 +188,19 @@ mod tests {
     }
 
     #[test]
-    fn sets_that_this_processor_has() {
+    fn tiles_of_every_set() {
         let small = |i: usize| (i * 7 % 11) as i16 - 5;
-        let pair = |i: usize| Pair::new(small(i), small(i + 1));
-        if x86::avx2() {
-            check(&x86::F32_AVX2, |i| f32::from(small(i)));
-            check(&x86::F64_AVX2, |i| f64::from(small(i)));
-            check(&x86::I32_AVX2, |i| i32::from(small(i)));
-            check(&x86::I64_AVX2, |i| i64::from(small(i)));
-            check(&x86::PAIRS_AVX2, pair);
-        }
-        if x86::avx512() {
-            check(&x86::F32_AVX512, |i| f32::from(small(i)));
-            check(&x86::F64_AVX512, |i| f64::from(small(i)));
-        }
-        if x86::vnni() {
-            check(&x86::PAIRS_VNNI, pair);
-        }
+        sets::forced::each(|| {
+            check(for_f32(), |i| f32::from(small(i)));
+            check(for_f64(), |i| f64::from(small(i)));
+            check(for_i32(), |i| i32::from(small(i)));
+            check(for_i64(), |i| i64::from(small(i)));
+            check(for_pairs(), |i| Pair::new(small(i), small(i + 1)));
+            check(for_quads(), |i| {
+                Quad::new(std::array::from_fn(|part| small(i + part) as u8))
+            });
+            let half = |i: usize| half::bf16::from_f32(f32::from(small(i)));
+            check(for_halves(), |i| Halves::new([half(i).to_bits(), half(i + 1).to_bits()]));
+        });
     }
 }

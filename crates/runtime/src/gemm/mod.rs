@@ -1,17 +1,23 @@
 //! Matrix products of any layout: every axis of a matrix may be several dimensions of a tensor, each
 //! with a stride of its own in each operand ([`Axis`]).
 //!
-//! The work is blocked as usual: panels of both operands are packed so that a micro-kernel reads them
-//! in order, and threads share the tiles of the result. No sum is ever split between threads, and k is
+//! The work is blocked as usual: pieces of both operands are packed so that a micro-kernel reads them in
+//! order. Threads share rectangles of the result ([`grid`]); each packs what it needs, which is little
+//! beside the work, so that nobody waits for anybody. No sum is ever split between threads, and k is
 //! cut into blocks by its length alone, so results are the same for any number of threads.
 
 pub(crate) mod axis;
 pub(crate) mod lanes;
 pub(crate) mod micro;
+mod grid;
 pub(crate) mod pack;
 pub(crate) mod sets;
-mod vector;
+mod transpose;
+pub(crate) mod units;
+pub(crate) mod vector;
 
+use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rxla_base::Result;
@@ -19,9 +25,10 @@ use rxla_base::Result;
 use crate::allocator::{Allocator, Block};
 use crate::context::Context;
 use axis::Axis;
+use grid::Grid;
 use micro::{Kernels, MAX_ROWS, Tile};
-use pack::Pack;
-use sets::for_each_set;
+use pack::{Pack, Steps};
+use vector::Streams;
 
 /// A type that sums are computed in. Integers wrap.
 pub(crate) trait Compute: Copy + PartialEq + Send + Sync + 'static {
@@ -30,6 +37,8 @@ pub(crate) trait Compute: Copy + PartialEq + Send + Sync + 'static {
     const BLOCK: usize;
     /// Steps of k that one packed value holds.
     const STEPS: usize = 1;
+    /// Rows that packing a right operand writes before the others: what sums start from.
+    const HEAD: usize = 0;
     fn multiply_add(self, factor: Self, sum: Self) -> Self;
     fn add(self, other: Self) -> Self;
     fn negate(self) -> Self;
@@ -95,61 +104,16 @@ compute_float!(f64, 256, micro::for_f64);
 compute_integer!(i32, 384, micro::for_i32);
 compute_integer!(i64, 256, micro::for_i64);
 
-/// Two neighbouring steps of small integers in an operand, one after the other in 16 bits each, and a
-/// 32-bit sum in the result: processors multiply such pairs at once.
-#[derive(Clone, Copy, PartialEq, Debug)]
-#[repr(transparent)]
-pub(crate) struct Pair(pub i32);
-
-impl Pair {
-    pub(crate) fn new(first: i16, second: i16) -> Pair {
-        Pair(i32::from(second) << 16 | i32::from(first) & 0xffff)
-    }
-}
-
-impl Compute for Pair {
-    const ZERO: Pair = Pair(0);
-    const BLOCK: usize = 768;
-    const STEPS: usize = 2;
-
-    #[inline(always)]
-    fn multiply_add(self, factor: Pair, sum: Pair) -> Pair {
-        let first = i32::from(self.0 as i16) * i32::from(factor.0 as i16);
-        let second = (self.0 >> 16) * (factor.0 >> 16);
-        Pair(sum.0.wrapping_add(first).wrapping_add(second))
-    }
-
-    #[inline(always)]
-    fn add(self, other: Pair) -> Pair {
-        Pair(self.0.wrapping_add(other.0))
-    }
-
-    fn negate(self) -> Pair {
-        Pair(self.0.wrapping_neg())
-    }
-
-    fn kernels() -> &'static Kernels<Pair> {
-        micro::for_pairs()
-    }
-}
-
 /// An operand in memory.
 #[derive(Clone, Copy)]
 pub(crate) struct Operand<T> {
     pub data: *const u8,
     pub pack: Pack<T>,
-    /// Converts a run of elements, where one element becomes one value.
-    pub widen: Option<Widen<T>>,
+    /// How its rows are read by products with vectors, where one element becomes one value.
+    pub streams: Option<Streams<T>>,
     /// Whether the elements are `T`s that can be read where they are.
     pub direct: bool,
 }
-
-/// Converts `count` elements from an offset on.
-///
-/// # Safety
-///
-/// They are inside the matrix, and there is room for so many.
-pub(crate) type Widen<T> = unsafe fn(matrix: *const u8, offset: isize, count: usize, into: *mut T);
 
 /// The product `c = a · b`. Strides of `m` are those in `a` and `c`, of `n` those in `b` and `c`, of
 /// `k` those in `a` and `b`; all counted in elements.
@@ -170,21 +134,19 @@ unsafe impl<T> Sync for Product<'_, T> {}
 
 /// Work below which threads cost more than they save, in multiplications.
 const SERIAL: usize = 1 << 16;
-/// Rows of the left operand packed at once, columns of the right one.
-const ROWS_AT_ONCE: usize = 192;
-const COLUMNS_AT_ONCE: usize = 2048;
 /// Rows up to which packing the right operand does not pay.
 const FEW_ROWS: usize = 48;
 
 /// Memory that one product after the other uses, so that small ones need not ask for any.
 pub(crate) struct Workspace<T> {
-    steps: [Vec<isize>; 2],
+    steps: [Steps; 2],
     places: Vec<isize>,
     row_places: Vec<isize>,
     column_places: Vec<isize>,
-    left: Vec<T>,
-    tail_columns: Vec<T>,
-    tile: Vec<T>,
+    left: Option<Block>,
+    right: Option<Block>,
+    tile: Option<Block>,
+    values: PhantomData<T>,
 }
 
 impl<T> Default for Workspace<T> {
@@ -194,20 +156,24 @@ impl<T> Default for Workspace<T> {
             places: Vec::new(),
             row_places: Vec::new(),
             column_places: Vec::new(),
-            left: Vec::new(),
-            tail_columns: Vec::new(),
-            tile: Vec::new(),
+            left: None,
+            right: None,
+            tile: None,
+            values: PhantomData,
         }
     }
 }
 
 /// Room for so many values, of any value.
-fn room<T: Compute>(values: &mut Vec<T>, count: usize) -> Result<*mut T> {
-    if values.len() < count {
-        values.try_reserve_exact(count - values.len()).map_err(|_| out_of_memory())?;
-        values.resize(count, T::ZERO);
+fn room<T>(block: &mut Option<Block>, count: usize) -> Result<*mut T> {
+    let bytes = count.checked_mul(size_of::<T>()).ok_or_else(out_of_memory)?;
+    if let Some(block) = block
+        && block.len() >= bytes
+    {
+        return Ok(block.as_ptr().cast());
     }
-    Ok(values.as_mut_ptr())
+    let new = Allocator::shared().allocate(bytes)?;
+    Ok(block.insert(new).as_ptr().cast())
 }
 
 /// # Safety
@@ -227,196 +193,192 @@ pub(crate) unsafe fn multiply<T: Compute>(
         return Ok(());
     }
     let kernels = T::kernels();
-    let width = kernels.lanes * 2;
     let work = m.saturating_mul(n).saturating_mul(k.max(1));
     let threads = if work < SERIAL { 1 } else { context.threads() };
+    // An empty sum still writes zeros.
+    let blocks = k.div_ceil(T::BLOCK).max(1);
+    let depth = k.div_ceil(blocks).next_multiple_of(T::STEPS.max(2));
     let direct = product.b.direct
         && m <= FEW_ROWS
         && product.n.dims.iter().all(|dim| dim.strides[0] == 1)
         && product.n.dims.len() <= 1
         && product.k.stride(1).is_some();
-    let [mut steps_a, mut steps_b] = std::mem::take(&mut workspace.steps);
-    // An empty sum still writes zeros.
-    let blocks = k.div_ceil(T::BLOCK).max(1);
-    let block = k.div_ceil(blocks).next_multiple_of(2);
-    for n0 in (0..n).step_by(COLUMNS_AT_ONCE) {
-        let columns = COLUMNS_AT_ONCE.min(n - n0);
-        let panels = columns.div_ceil(width);
-        let packed = match direct {
-            true => None,
-            false => Some(scratch::<T>(panels * width * block.min(k))?),
-        };
-        for k0 in (0..k.max(1)).step_by(block.max(1)) {
-            let depth = block.min(k - k0);
-            product.k.offsets(0, k0, depth, &mut steps_a);
-            product.k.offsets(1, k0, depth, &mut steps_b);
-            if let Some(packed) = &packed {
-                let into = Address(packed.as_ptr().cast::<T>());
-                let grain =
-                    if threads > 1 { 1.max(16384 / (width * depth.max(1))) } else { panels };
-                context.parallel_for(panels, grain, |begin, end| {
-                    let mut places = Vec::new();
-                    for panel in begin..end {
-                        let first = n0 + panel * width;
-                        let count = width.min(n - first);
-                        product.n.offsets(0, first, count, &mut places);
-                        // SAFETY: the panel is inside the scratch memory and this piece's alone.
-                        unsafe {
-                            let into = into.get().add(panel * width * depth.div_ceil(T::STEPS));
-                            (product.b.pack)(product.b.data, &places, &steps_b, width, into);
-                        }
-                    }
-                });
-            }
-            // Tasks: blocks of rows, and of panels where there are too few rows for all threads.
-            let wanted = if threads > 1 { threads * 3 } else { 1 };
-            let rows = m.div_ceil(wanted).next_multiple_of(kernels.rows).min(ROWS_AT_ONCE);
-            let row_blocks = m.div_ceil(rows);
-            let column_blocks = wanted.div_ceil(row_blocks).min(panels);
-            let panels_each = panels.div_ceil(column_blocks);
-            let column_blocks = panels.div_ceil(panels_each);
-            let failed = AtomicBool::new(false);
-            let job = Job {
-                product,
-                packed: packed.as_ref().map(|packed| Address(packed.as_ptr().cast::<T>())),
-                steps_a: &steps_a,
-                steps_b: &steps_b,
-                n0,
-                columns,
-                add: k0 > 0,
-            };
-            let tasks = row_blocks * column_blocks;
-            // SAFETY of all calls: the caller's promise; tasks write different tiles.
-            let run = |task: usize, workspace: &mut Workspace<T>| {
-                let (row, column) = (task / column_blocks, task % column_blocks);
-                let rows = row * rows..m.min((row + 1) * rows);
-                let panels = column * panels_each..panels.min((column + 1) * panels_each);
-                // SAFETY: see above.
-                if unsafe { job.compute(rows, panels, workspace) }.is_err() {
-                    failed.store(true, Ordering::Relaxed);
-                }
-            };
-            if threads > 1 {
-                context.parallel_for(tasks, 1, |begin, end| {
-                    let mut workspace = Workspace::default();
-                    (begin..end).for_each(|task| run(task, &mut workspace));
-                });
-            } else {
-                (0..tasks).for_each(|task| run(task, workspace));
-            }
-            if failed.into_inner() {
-                return Err(out_of_memory());
+    let grid = Grid::new([m, n, depth.div_ceil(T::STEPS)], threads, kernels, size_of::<T>());
+    let job = Job { product, kernels, depth, direct };
+    if threads == 1 {
+        for task in 0..grid.tasks() {
+            // SAFETY: the caller's promise.
+            unsafe { job.compute(grid.rows(task), grid.columns(task), workspace)? };
+        }
+        return Ok(());
+    }
+    let failed = AtomicBool::new(false);
+    context.parallel_for(grid.tasks(), 1, |begin, end| {
+        let mut workspace = Workspace::default();
+        for task in begin..end {
+            // SAFETY: the caller's promise; tasks write different parts of the result.
+            let done = unsafe { job.compute(grid.rows(task), grid.columns(task), &mut workspace) };
+            if done.is_err() {
+                failed.store(true, Ordering::Relaxed);
             }
         }
-    }
-    workspace.steps = [steps_a, steps_b];
-    Ok(())
+    });
+    if failed.into_inner() { Err(out_of_memory()) } else { Ok(()) }
 }
 
-/// What the tasks of one block of k and of columns share.
-struct Job<'a, T> {
+/// What the tasks of a product share.
+struct Job<'a, T: 'static> {
     product: &'a Product<'a, T>,
-    packed: Option<Address<T>>,
-    steps_a: &'a [isize],
-    steps_b: &'a [isize],
-    n0: usize,
-    columns: usize,
-    add: bool,
+    kernels: &'static Kernels<T>,
+    /// Steps of k in a block, all but the last.
+    depth: usize,
+    /// Whether the right operand is read where it is.
+    direct: bool,
 }
 
 impl<T: Compute> Job<'_, T> {
+    /// Computes a part of the result, over all of k. For each block of k, the columns of the right
+    /// operand are packed, and then, tile by tile, the rows of the left one: the tile stays in the first
+    /// cache while the columns come by from the second.
+    ///
     /// # Safety
     ///
     /// As for [`multiply`].
     unsafe fn compute(
         &self,
-        rows: std::ops::Range<usize>,
-        panels: std::ops::Range<usize>,
+        rows: Range<usize>,
+        columns: Range<usize>,
         workspace: &mut Workspace<T>,
     ) -> Result<()> {
-        let Workspace { places, row_places, column_places, left, tail_columns, tile, .. } =
+        let Job { product, kernels, .. } = *self;
+        let k = product.k.len();
+        let Workspace { steps, places, row_places, column_places, left, right, tile, .. } =
             workspace;
-        let kernels = T::kernels();
+        let [steps_a, steps_b] = steps;
         let width = kernels.lanes * 2;
-        let depth = self.steps_a.len().div_ceil(T::STEPS);
-        let tiles = rows.len().div_ceil(kernels.rows);
-        let left = room(left, tiles * kernels.rows * depth)?;
+        let values = self.depth.min(k).div_ceil(T::STEPS);
+        let left = room::<T>(left, kernels.rows * values)?;
         // For a tile that cannot be written in place.
-        let spare = room(tile, MAX_ROWS * width)?;
-        for tile in 0..tiles {
-            let first = rows.start + tile * kernels.rows;
-            let count = kernels.rows.min(rows.end - first);
-            self.product.m.offsets(0, first, count, places);
-            // SAFETY: inside the scratch memory; the matrix is the caller's promise.
-            unsafe {
-                let into = left.add(tile * kernels.rows * depth);
-                (self.product.a.pack)(self.product.a.data, places, self.steps_a, count, into);
+        let spare = room::<T>(tile, MAX_ROWS * width)?;
+        let panels = columns.len().div_ceil(width);
+        // Where columns are read in place, the last ones may not fill a vector.
+        let panel_size = width * (values + T::HEAD);
+        let right = room::<T>(right, if self.direct { 1 } else { panels } * panel_size)?;
+        product.n.offsets(1, columns.start, columns.len(), column_places);
+        // Tiles of nearly the same height.
+        let tiles = rows.len().div_ceil(kernels.rows);
+        let edge = |tile: usize| rows.start + tile * rows.len() / tiles;
+        let mut k0 = 0;
+        loop {
+            let depth = self.depth.min(k - k0);
+            let values = depth.div_ceil(T::STEPS);
+            for (operand, steps) in [(0, &mut *steps_a), (1, &mut *steps_b)] {
+                product.k.offsets(operand, k0, depth, &mut steps.places);
+                steps.find_runs();
             }
-        }
-        for panel in panels {
-            let first = panel * width;
-            let count = width.min(self.columns - first);
-            let vectors = count.div_ceil(kernels.lanes);
-            let lanes = vectors * kernels.lanes;
-            self.product.n.offsets(1, self.n0 + first, count, column_places);
-            let (b, b_step) = match &self.packed {
-                Some(packed) => {
-                    (packed.get().wrapping_add(first * depth).cast_const(), width as isize)
-                }
-                None if count == lanes => {
-                    let start = self.n0 + first;
-                    let data = self.product.b.data.cast::<T>();
-                    let step = self.product.k.stride(1).unwrap_or(0);
-                    let k0 = self.steps_b.first().copied().unwrap_or(0);
-                    (data.wrapping_offset(self.product.n.offset(0, start) + k0), step)
-                }
-                None => {
-                    self.product.n.offsets(0, self.n0 + first, count, places);
-                    let into = room(tail_columns, lanes * depth)?;
-                    // SAFETY: the room was made above; the matrix is the caller's promise.
-                    unsafe {
-                        (self.product.b.pack)(
-                            self.product.b.data,
-                            places,
-                            self.steps_b,
-                            lanes,
-                            into,
-                        )
-                    };
-                    (into.cast_const(), lanes as isize)
-                }
+            let mut pack_panel = |panel: usize, lanes: usize, into: *mut T| {
+                let first = columns.start + panel * width;
+                let count = lanes.min(columns.end - first);
+                product.n.offsets(0, first, count, places);
+                // SAFETY: the room is large enough; the matrix is the caller's promise.
+                unsafe { (product.b.pack)(product.b.data, places, steps_b, lanes, into) };
             };
-            let in_place = count == lanes && is_arithmetic(column_places) == Some(1);
-            for tile in 0..tiles {
-                let first = rows.start + tile * kernels.rows;
-                let height = kernels.rows.min(rows.end - first);
-                self.product.m.offsets(1, first, height, row_places);
-                let kernel = kernels.table[vectors - 1][height - 1];
-                let a = left.wrapping_add(tile * kernels.rows * depth).cast_const();
-                let c_step = if in_place { is_arithmetic(row_places) } else { None };
-                if let Some(c_step) = c_step {
-                    let c = self.product.c.wrapping_offset(row_places[0] + column_places[0]);
-                    let tile = Tile { k: depth, a, b, b_step, c, c_step, add: self.add };
-                    // SAFETY: packed above; the result is the caller's promise.
-                    unsafe { kernel(&tile) };
-                    continue;
+            if !self.direct {
+                for panel in 0..panels {
+                    pack_panel(panel, width, right.wrapping_add(panel * panel_size));
                 }
-                let c = spare;
-                let tile = Tile { k: depth, a, b, b_step, c, c_step: lanes as isize, add: false };
-                // SAFETY: packed above, and the room is enough for the largest tile.
-                unsafe { kernel(&tile) };
-                for (i, &row) in row_places.iter().enumerate() {
-                    for (j, &column) in column_places.iter().enumerate() {
-                        // SAFETY: computed just now; the result is the caller's promise.
-                        let (value, target) = unsafe {
-                            (*spare.add(i * lanes + j), &mut *self.product.c.offset(row + column))
-                        };
-                        *target = if self.add { target.add(value) } else { value };
+            }
+            for tile in 0..tiles {
+                let (first, height) = (edge(tile), edge(tile + 1) - edge(tile));
+                product.m.offsets(0, first, height, row_places);
+                // SAFETY: the room is large enough; the matrix is the caller's promise.
+                unsafe { (product.a.pack)(product.a.data, row_places, steps_a, height, left) };
+                product.m.offsets(1, first, height, row_places);
+                let row_step = is_arithmetic(row_places);
+                for panel in 0..panels {
+                    let first = panel * width;
+                    let count = width.min(columns.len() - first);
+                    let vectors = count.div_ceil(kernels.lanes);
+                    let lanes = vectors * kernels.lanes;
+                    let (b, b_step) = if !self.direct {
+                        (right.wrapping_add(panel * panel_size).cast_const(), width)
+                    } else if count == lanes {
+                        let start = product.n.offset(0, columns.start + first);
+                        let start = start + steps_b.places.first().copied().unwrap_or(0);
+                        let data = product.b.data.cast::<T>().wrapping_offset(start);
+                        (data, product.k.stride(1).unwrap_or(0) as usize)
+                    } else {
+                        pack_panel(panel, lanes, right);
+                        (right.cast_const(), lanes)
+                    };
+                    let column_places = &column_places[first..first + count];
+                    let dense = is_arithmetic(column_places) == Some(1);
+                    let mut task = Tile {
+                        k: values,
+                        a: left.cast_const(),
+                        b: b.wrapping_add(T::HEAD * width),
+                        b_step: b_step as isize,
+                        start: if T::HEAD > 0 { b } else { std::ptr::null() },
+                        c: spare,
+                        c_step: lanes as isize,
+                        add: false,
+                    };
+                    let kernel = kernels.table[vectors - 1][height - 1];
+                    if let (true, true, Some(c_step)) = (dense, count == lanes, row_step) {
+                        task.c = product.c.wrapping_offset(row_places[0] + column_places[0]);
+                        task.c_step = c_step;
+                        task.add = k0 > 0;
+                        // SAFETY: packed above; the result is the caller's promise.
+                        unsafe { kernel(&task) };
+                        continue;
+                    }
+                    // SAFETY: packed above, and the room is enough for the largest tile; the result
+                    // is the caller's promise.
+                    unsafe {
+                        kernel(&task);
+                        scatter(spare, lanes, product.c, row_places, column_places, k0 > 0);
                     }
                 }
             }
+            k0 += depth;
+            if k0 >= k {
+                return Ok(());
+            }
         }
-        Ok(())
+    }
+}
+
+/// Writes a tile to its places in the result, or adds it to what is there.
+///
+/// # Safety
+///
+/// The tile has a row of so many lanes for each row of the result; its places are writable.
+unsafe fn scatter<T: Compute>(
+    tile: *const T,
+    lanes: usize,
+    c: *mut T,
+    rows: &[isize],
+    columns: &[isize],
+    add: bool,
+) {
+    let dense = is_arithmetic(columns) == Some(1);
+    for (i, &row) in rows.iter().enumerate() {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let values = std::slice::from_raw_parts(tile.add(i * lanes), columns.len());
+            if dense {
+                let into = c.offset(row + columns[0]);
+                let into = std::slice::from_raw_parts_mut(into, values.len());
+                for (target, &value) in into.iter_mut().zip(values) {
+                    *target = if add { target.add(value) } else { value };
+                }
+            } else {
+                for (&column, &value) in columns.iter().zip(values) {
+                    let target = &mut *c.offset(row + column);
+                    *target = if add { target.add(value) } else { value };
+                }
+            }
+        }
     }
 }
 

@@ -1,128 +1,225 @@
 //! Packing: pieces of an operand copied to where, and in the order in which, a micro-kernel reads them,
 //! and converted to the type that is computed in on the way.
 
-use super::{Compute, Pair};
+use super::sets::for_each_set;
+use super::{Compute, transpose};
 use crate::element::Load;
 
+/// Places of an operand along k, and the lengths of the stretches in which they lie together, which
+/// cover them in order.
+#[derive(Default)]
+pub(crate) struct Steps {
+    pub places: Vec<isize>,
+    runs: Vec<usize>,
+}
+
+impl Steps {
+    /// Finds the stretches again after the places have changed.
+    pub(crate) fn find_runs(&mut self) {
+        self.runs.clear();
+        let mut start = 0;
+        for (index, pair) in self.places.windows(2).enumerate() {
+            if pair[1] - pair[0] != 1 {
+                self.runs.push(index + 1 - start);
+                start = index + 1;
+            }
+        }
+        if start < self.places.len() {
+            self.runs.push(self.places.len() - start);
+        }
+    }
+}
+
+/// Elements in memory that `T`s are made of: each of one of them, or of several neighbouring steps.
+pub(crate) trait Source<T>: Copy {
+    const STEPS: usize;
+
+    /// Values of steps that lie together.
+    ///
+    /// # Safety
+    ///
+    /// From the address on there are so many elements.
+    unsafe fn values<const COUNT: usize>(from: *const Self) -> [T; COUNT];
+
+    /// The value of these steps; those past [`Source::STEPS`] do not count.
+    fn join(parts: [Self; 4]) -> T;
+
+    /// The value of steps at these places; steps that are missing count as zeros.
+    ///
+    /// # Safety
+    ///
+    /// The places are there, one of them at least and not more than [`Source::STEPS`].
+    unsafe fn gather(matrix: *const Self, steps: &[isize]) -> T;
+}
+
+impl<S: Load<T>, T: Compute> Source<T> for S {
+    const STEPS: usize = 1;
+
+    #[inline(always)]
+    unsafe fn values<const COUNT: usize>(from: *const S) -> [T; COUNT] {
+        // SAFETY: the caller's promise; arrays are aligned as their elements are.
+        let values = unsafe { from.cast::<[S; COUNT]>().read() };
+        values.map(S::load)
+    }
+
+    #[inline(always)]
+    fn join(parts: [S; 4]) -> T {
+        parts[0].load()
+    }
+
+    #[inline(always)]
+    unsafe fn gather(matrix: *const S, steps: &[isize]) -> T {
+        // SAFETY: the caller's promise.
+        unsafe { matrix.offset(steps[0]).read() }.load()
+    }
+}
+
 /// Copies element `(i, p)` of a matrix, which lies at `rows[i] + steps[p]`, to `into[p * width + i]`,
-/// where `width` is at least the number of rows; what lies between is filled with zeros.
+/// where `width` is at least the number of rows; what lies between is filled with zeros. Where a value
+/// holds several steps, `p` counts values, and the last one is filled up with zeros, too.
 ///
 /// # Safety
 ///
 /// All these places are inside the matrix and `into`.
 pub(crate) type Pack<T> =
-    unsafe fn(matrix: *const u8, rows: &[isize], steps: &[isize], width: usize, into: *mut T);
+    unsafe fn(matrix: *const u8, rows: &[isize], steps: &Steps, width: usize, into: *mut T);
 
 /// # Safety
 ///
 /// See [`Pack`].
-pub(crate) unsafe fn pack<S, T>(
+pub(crate) unsafe fn pack<S: Source<T>, T: Compute>(
     matrix: *const u8,
     rows: &[isize],
-    steps: &[isize],
+    steps: &Steps,
     width: usize,
     into: *mut T,
-) where
-    S: Load<T>,
-    T: Compute,
-{
+) {
     let matrix = matrix.cast::<S>();
     if rows.len() < width {
-        for p in 0..steps.len() {
+        for p in 0..steps.places.len().div_ceil(S::STEPS) {
             for i in rows.len()..width {
                 // SAFETY: the caller's promise.
                 unsafe { into.add(p * width + i).write(T::ZERO) };
             }
         }
     }
-    if rows.windows(2).all(|pair| pair[1] - pair[0] == 1) {
-        for (p, &step) in steps.iter().enumerate() {
-            // SAFETY: the caller's promise.
-            let (from, to) = unsafe { (matrix.offset(rows[0] + step), into.add(p * width)) };
-            for i in 0..rows.len() {
-                // SAFETY: the caller's promise.
-                unsafe { to.add(i).write((*from.add(i)).load()) };
-            }
-        }
-        return;
-    }
-    const RUN: usize = 8;
-    let mut p = 0;
-    while p < steps.len() {
-        let to = into.wrapping_add(p * width);
-        let run = steps.get(p..p + RUN);
-        if run.is_some_and(|run| run[RUN - 1] - run[0] == RUN as isize - 1 && is_run(run)) {
-            for (i, &row) in rows.iter().enumerate() {
-                let from = matrix.wrapping_offset(row + steps[p]);
-                // SAFETY: the caller's promise, for all places of the run.
-                let values = unsafe { *from.cast::<[S; RUN]>() };
-                for q in 0..RUN {
-                    // SAFETY: the caller's promise.
-                    unsafe { to.add(q * width + i).write(values[q].load()) };
-                }
-            }
-            p += RUN;
+    // SAFETY: the caller's promise.
+    unsafe {
+        if rows.windows(2).all(|pair| pair[1] - pair[0] == 1) {
+            let from = matrix.wrapping_offset(rows.first().copied().unwrap_or(0));
+            copy::<S, T>(from, rows.len(), &steps.places, width, into);
         } else {
-            for (i, &row) in rows.iter().enumerate() {
-                // SAFETY: the caller's promise.
-                unsafe { to.add(i).write((*matrix.offset(row + steps[p])).load()) };
-            }
-            p += 1;
+            turn_runs::<S, T>(matrix, rows, steps, width, into);
         }
     }
 }
 
-fn is_run(steps: &[isize]) -> bool {
-    steps.windows(2).all(|pair| pair[1] - pair[0] == 1)
-}
-
-/// Packs two steps into each value; a last step that is alone gets a zero.
+/// Packs rows by the runs of their steps.
 ///
 /// # Safety
 ///
 /// See [`Pack`].
-pub(crate) unsafe fn pack_pairs<S: Load<i32>>(
-    matrix: *const u8,
+unsafe fn turn_runs<S: Source<T>, T: Compute>(
+    matrix: *const S,
     rows: &[isize],
-    steps: &[isize],
+    steps: &Steps,
     width: usize,
-    into: *mut Pair,
+    into: *mut T,
 ) {
-    let matrix = matrix.cast::<S>();
-    let value = |row: isize, step: isize| {
-        // SAFETY: the caller's promise.
-        let element = unsafe { *matrix.offset(row + step) };
-        element.load() as i16
-    };
-    for (p, steps) in steps.chunks(2).enumerate() {
-        let into = into.wrapping_add(p * width);
-        for (i, &row) in rows.iter().enumerate() {
-            let second = steps.get(1).map_or(0, |&step| value(row, step));
-            // SAFETY: the caller's promise.
-            unsafe { into.add(i).write(Pair::new(value(row, steps[0]), second)) };
+    let (side, turn) = transpose::best::<S, T>();
+    let (mut p, mut end) = (0, 0);
+    for &run in &steps.runs {
+        end += run;
+        while p + side * S::STEPS <= end {
+            let from = matrix.wrapping_offset(steps.places[p]);
+            let to = into.wrapping_add(p / S::STEPS * width);
+            for (group, rows) in rows.chunks(side).enumerate() {
+                // SAFETY: the caller's promise, for all places of the run.
+                unsafe { turn(from, rows, width, to.wrapping_add(group * side)) };
+            }
+            p += side * S::STEPS;
         }
-        for i in rows.len()..width {
-            // SAFETY: the caller's promise.
-            unsafe { into.add(i).write(Pair::ZERO) };
+        // What is left of the run, and of the next one what a value takes from it.
+        while p < end {
+            let steps = &steps.places[p..steps.places.len().min(p + S::STEPS)];
+            let to = into.wrapping_add(p / S::STEPS * width);
+            for (i, &row) in rows.iter().enumerate() {
+                // SAFETY: the caller's promise.
+                unsafe { to.add(i).write(S::gather(matrix.wrapping_offset(row), steps)) };
+            }
+            p += S::STEPS;
         }
     }
 }
 
-/// Converts a run of elements.
-///
+for_each_set! {
+    /// Packs rows that lie together.
+    ///
+    /// # Safety
+    ///
+    /// See [`Pack`].
+    unsafe fn copy[S: Source<T>, T: Compute] =
+        copy_body(from: *const S, rows: usize, steps: &[isize], width: usize, into: *mut T) -> ()
+}
+
 /// # Safety
 ///
-/// See [`super::Widen`].
-pub(crate) unsafe fn widen<S: Load<T>, T>(
-    matrix: *const u8,
-    offset: isize,
-    count: usize,
+/// See [`Pack`].
+#[inline(always)]
+unsafe fn copy_body<S: Source<T>, T: Compute>(
+    from: *const S,
+    rows: usize,
+    steps: &[isize],
+    width: usize,
     into: *mut T,
 ) {
-    let from = matrix.cast::<S>().wrapping_offset(offset);
-    for i in 0..count {
-        // SAFETY: the caller's promise.
-        unsafe { into.add(i).write((*from.add(i)).load()) };
+    let whole = steps.len() / S::STEPS * S::STEPS;
+    let (head, tail) = steps.split_at(whole);
+    // SAFETY: the caller's promise. The usual heights and widths of tiles are worth code of their own.
+    unsafe {
+        match rows {
+            32 => copy_rows::<S, T, 32>(from, head, width, into),
+            16 => copy_rows::<S, T, 16>(from, head, width, into),
+            12 => copy_rows::<S, T, 12>(from, head, width, into),
+            8 => copy_rows::<S, T, 8>(from, head, width, into),
+            6 => copy_rows::<S, T, 6>(from, head, width, into),
+            4 => copy_rows::<S, T, 4>(from, head, width, into),
+            _ => {
+                for (p, steps) in head.chunks_exact(S::STEPS).enumerate() {
+                    for i in 0..rows {
+                        into.add(p * width + i).write(S::gather(from.add(i), steps));
+                    }
+                }
+            }
+        }
+        if !tail.is_empty() {
+            for i in 0..rows {
+                let value = S::gather(from.add(i), tail);
+                into.add(whole / S::STEPS * width + i).write(value);
+            }
+        }
+    }
+}
+
+/// # Safety
+///
+/// See [`Pack`]; steps are those of whole values.
+#[inline(always)]
+unsafe fn copy_rows<S: Source<T>, T: Compute, const ROWS: usize>(
+    from: *const S,
+    steps: &[isize],
+    width: usize,
+    into: *mut T,
+) {
+    for (p, steps) in steps.chunks_exact(S::STEPS).enumerate() {
+        // SAFETY: the caller's promise; arrays are aligned as their elements are.
+        unsafe {
+            let parts: [[S; ROWS]; 4] = std::array::from_fn(|part| {
+                from.offset(steps[part.min(S::STEPS - 1)]).cast::<[S; ROWS]>().read()
+            });
+            let to = into.add(p * width).cast::<[T; ROWS]>();
+            to.write(std::array::from_fn(|i| S::join(std::array::from_fn(|part| parts[part][i]))));
+        }
     }
 }
 
@@ -136,24 +233,30 @@ pub(crate) unsafe fn widen<S: Load<T>, T>(
 pub(crate) unsafe fn pack_complex<T: Compute>(
     matrix: *const u8,
     rows: &[isize],
-    steps: &[isize],
+    steps: &Steps,
     width: usize,
     into: *mut T,
 ) {
     let matrix = matrix.cast::<T>();
-    for (p, &step) in steps.iter().enumerate() {
-        for i in 0..width {
-            let value = match rows.get(i) {
-                None => T::ZERO,
-                Some(&row) => {
-                    let part = usize::from(p % 2 != i % 2);
-                    // SAFETY: the caller's promise: both parts are there.
-                    let value = unsafe { *matrix.offset(row + step).add(part) };
-                    if p % 2 == 1 && i % 2 == 0 { value.negate() } else { value }
-                }
-            };
+    let rest = rows.len()..width.next_multiple_of(2);
+    for (p, steps) in steps.places.chunks(2).enumerate() {
+        let into = into.wrapping_add(2 * p * width);
+        for (i, rows) in rows.chunks(2).enumerate() {
+            // SAFETY: the caller's promise: both parts are there.
+            unsafe {
+                let place = matrix.offset(rows[0] + steps[0]);
+                let (real, imaginary) = (place.read(), place.add(1).read());
+                let to = into.add(2 * i);
+                to.cast::<[T; 2]>().write([real, imaginary]);
+                to.add(width).cast::<[T; 2]>().write([imaginary.negate(), real]);
+            }
+        }
+        for i in rest.clone() {
             // SAFETY: the caller's promise.
-            unsafe { into.add(p * width + i).write(value) };
+            unsafe {
+                into.add(i).write(T::ZERO);
+                into.add(width + i).write(T::ZERO);
+            }
         }
     }
 }

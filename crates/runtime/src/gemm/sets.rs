@@ -1,45 +1,145 @@
-//! Functions compiled once for each set of instructions and chosen where they run.
+//! Sets of instructions: which of them the processor has, and functions compiled once for each.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// What code is compiled for; each has all that the ones before it have.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub(crate) enum Set {
+    Baseline = 1,
+    /// With fused multiply-adds.
+    Avx2,
+    /// As servers have it since 2017: foundation, words, double words, and all lengths of vectors.
+    Avx512,
+}
+
+/// The best set of this processor.
+pub(crate) fn best() -> Set {
+    #[cfg(test)]
+    if let Some(set) = forced::get() {
+        return set.min(detected());
+    }
+    detected()
+}
+
+/// Whether the processor multiplies and adds pairs of bf16 and quads of bytes, besides [`Set::Avx512`].
+pub(crate) fn has_bf16() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return best() == Set::Avx512 && is_x86_feature_detected!("avx512bf16");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+/// See [`has_bf16`].
+pub(crate) fn has_vnni() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return best() == Set::Avx512 && is_x86_feature_detected!("avx512vnni");
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+fn detected() -> Set {
+    static KNOWN: AtomicU8 = AtomicU8::new(0);
+    match KNOWN.load(Ordering::Relaxed) {
+        1 => Set::Baseline,
+        2 => Set::Avx2,
+        3 => Set::Avx512,
+        _ => {
+            let set = detect();
+            KNOWN.store(set as u8, Ordering::Relaxed);
+            set
+        }
+    }
+}
+
+fn detect() -> Set {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+        let avx512 = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl");
+        if avx2 && avx512 {
+            return Set::Avx512;
+        }
+        if avx2 {
+            return Set::Avx2;
+        }
+    }
+    Set::Baseline
+}
+
+/// Lets tests try the sets below the best one. Only the calling thread is told.
+#[cfg(test)]
+pub(crate) mod forced {
+    use std::cell::Cell;
+
+    use super::Set;
+
+    thread_local! {
+        static FORCED: Cell<Option<Set>> = const { Cell::new(None) };
+    }
+
+    pub(super) fn get() -> Option<Set> {
+        FORCED.get()
+    }
+
+    /// Runs the test with each set that the processor has, on this thread.
+    pub(crate) fn each(test: impl Fn()) {
+        for set in [Set::Baseline, Set::Avx2, Set::Avx512] {
+            FORCED.set(Some(set));
+            test();
+            FORCED.set(None);
+        }
+    }
+}
 
 /// Makes `$name` call the body compiled for the best instruction set there is.
 macro_rules! for_each_set {
-    ($(#[$doc:meta])* unsafe fn $name:ident = $body:ident($($argument:ident: $type:ty),*) -> $result:ty) => {
+    // For one type of some trait.
+    ($(#[$doc:meta])* unsafe fn $name:ident[$bound:path] =
+        $body:ident($($argument:ident: $type:ty),*) -> $result:ty) => {
         $crate::gemm::sets::for_each_set! {
-            $(#[$doc])* unsafe fn $name[Compute] = $body($($argument: $type),*) -> $result
+            $(#[$doc])* unsafe fn $name[T: $bound] = $body($($argument: $type),*) -> $result
         }
     };
-    // For types of another trait.
-    ($(#[$doc:meta])* unsafe fn $name:ident[$bound:path] = $body:ident($($argument:ident: $type:ty),*) -> $result:ty) => {
+    ($(#[$doc:meta])* unsafe fn $name:ident[$($generic:ident: $bound:path),*] =
+        $body:ident($($argument:ident: $type:ty),*) -> $result:ty) => {
         $(#[$doc])*
-        unsafe fn $name<T: $bound>($($argument: $type),*) -> $result {
+        unsafe fn $name<$($generic: $bound),*>($($argument: $type),*) -> $result {
             #[cfg(target_arch = "x86_64")]
             {
                 /// # Safety
                 ///
                 /// That of the body, and the processor has the instructions.
-                #[target_feature(enable = "avx512f,fma")]
-                unsafe fn avx512<T: $bound>($($argument: $type),*) -> $result {
+                #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,fma")]
+                unsafe fn avx512<$($generic: $bound),*>($($argument: $type),*) -> $result {
                     // SAFETY: the caller's promise.
-                    unsafe { $body($($argument),*) }
+                    unsafe { $body::<$($generic),*>($($argument),*) }
                 }
                 /// # Safety
                 ///
                 /// That of the body, and the processor has the instructions.
                 #[target_feature(enable = "avx2,fma")]
-                unsafe fn avx2<T: $bound>($($argument: $type),*) -> $result {
+                unsafe fn avx2<$($generic: $bound),*>($($argument: $type),*) -> $result {
                     // SAFETY: the caller's promise.
-                    unsafe { $body($($argument),*) }
+                    unsafe { $body::<$($generic),*>($($argument),*) }
                 }
-                if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("fma") {
-                    // SAFETY: the caller's promise, and just detected.
-                    return unsafe { avx512($($argument),*) };
-                }
-                if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                    // SAFETY: the caller's promise, and just detected.
-                    return unsafe { avx2($($argument),*) };
+                match $crate::gemm::sets::best() {
+                    // SAFETY: the caller's promise, and detected.
+                    $crate::gemm::sets::Set::Avx512 => {
+                        return unsafe { avx512::<$($generic),*>($($argument),*) };
+                    }
+                    // SAFETY: the caller's promise, and detected.
+                    $crate::gemm::sets::Set::Avx2 => {
+                        return unsafe { avx2::<$($generic),*>($($argument),*) };
+                    }
+                    $crate::gemm::sets::Set::Baseline => {}
                 }
             }
             // SAFETY: the caller's promise.
-            unsafe { $body($($argument),*) }
+            unsafe { $body::<$($generic),*>($($argument),*) }
         }
     };
 }

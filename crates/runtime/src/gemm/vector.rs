@@ -1,14 +1,43 @@
 //! Products of a matrix and a vector: the matrix is read once, so that all that counts is to read it
-//! in order.
+//! in order, and on all threads.
 
 use rxla_base::Result;
 
 use super::axis::Axis;
-use super::{Address, Compute, Operand, Product, Widen, scratch};
+use super::pack::Steps;
+use super::sets::for_each_set;
+use super::{Address, Compute, Operand, Product, scratch};
 use crate::context::Context;
+use crate::element::Load;
 
 /// Columns whose sums are kept near while rows go by.
-const STRIP: usize = 512;
+const STRIP: usize = 4096;
+/// Rows that one thread adds up; how many there are decides alone where sums are cut.
+const CHUNK: usize = 512;
+/// Bytes for which the matrix is asked for ahead.
+const AHEAD: usize = 1024;
+
+/// How the rows of a matrix with elements of some type are read.
+pub(crate) struct Streams<T> {
+    /// The product of the vector and as many elements from an offset on.
+    dot: unsafe fn(x: &[T], matrix: *const u8, offset: isize) -> T,
+    /// Adds rows that are `step` apart from an offset on, each times an element of the vector.
+    add_rows: unsafe fn(x: &[T], matrix: *const u8, offset: isize, step: isize, sums: &mut [T]),
+}
+
+impl<T> Clone for Streams<T> {
+    fn clone(&self) -> Streams<T> {
+        *self
+    }
+}
+
+impl<T> Copy for Streams<T> {}
+
+impl<T: Compute> Streams<T> {
+    pub(crate) fn of<S: Load<T>>() -> Streams<T> {
+        Streams { dot: dot::<S, T>, add_rows: add_rows::<S, T> }
+    }
+}
 
 /// Does the product if one side is a vector and the other is one whose rows or columns lie together;
 /// false if not.
@@ -29,57 +58,38 @@ pub(super) unsafe fn multiply<T: Compute>(
         true => (product.a, product.b, product.n, 0),
         false => (product.b, product.a, product.m, 1),
     };
-    let Some(widen) = matrix.widen else { return Ok(false) };
-    let kind = match (product.k.stride(1 - side), lines.stride(0)) {
-        (Some(1), Some(_)) => Kind::Dots,
-        (Some(_), Some(1)) => Kind::Sums,
-        _ => return Ok(false),
+    let Some(streams) = matrix.streams else { return Ok(false) };
+    let (Some(k_step), Some(line_step)) = (product.k.stride(1 - side), lines.stride(0)) else {
+        return Ok(false);
     };
+    if k_step != 1 && line_step != 1 {
+        return Ok(false);
+    }
     let packed = scratch::<T>(k)?;
     let x = packed.as_ptr().cast::<T>();
-    let mut steps = Vec::new();
-    product.k.offsets(side, 0, k, &mut steps);
+    let mut steps = Steps::default();
+    product.k.offsets(side, 0, k, &mut steps.places);
+    steps.find_runs();
     // SAFETY: there is room for `k` values; the vector is the caller's promise.
     unsafe { (vector.pack)(vector.data, &[0], &steps, 1, x) };
     // SAFETY: written just now.
     let x = unsafe { std::slice::from_raw_parts(x.cast_const(), k) };
-    let line_step = lines.stride(0).unwrap_or(0);
-    let k_step = product.k.stride(1 - side).unwrap_or(0);
-    let job = Job { matrix, widen, x, lines, c: Address(product.c), line_step, k_step };
-    let count = lines.len();
-    let grain = (super::SERIAL / k).max(1);
-    match kind {
-        Kind::Dots => context.parallel_for(count, grain, |begin, end| {
-            let mut converted = Vec::new();
-            for line in begin..end {
-                // SAFETY: the caller's promise; every line has a place of its own.
-                unsafe { job.dot(line, &mut converted) };
-            }
-        }),
-        Kind::Sums => {
-            let strips = count.div_ceil(STRIP);
-            context.parallel_for(strips, grain.div_ceil(STRIP), |begin, end| {
-                for strip in begin..end {
-                    // SAFETY: the caller's promise; every strip has places of its own.
-                    unsafe { job.sums(strip * STRIP, count.min((strip + 1) * STRIP)) };
-                }
-            });
+    let job = Job { matrix, streams, x, lines, c: Address(product.c), line_step, k_step };
+    // SAFETY: the caller's promise.
+    unsafe {
+        // Where a line is one element, both orders are the same.
+        if k_step == 1 && (line_step != 1 || k > 1) {
+            job.dots(context);
+        } else {
+            job.sums(context)?;
         }
     }
     Ok(true)
 }
 
-/// What lies together in the matrix.
-enum Kind {
-    /// Each line: its result is one product of vectors.
-    Dots,
-    /// Each step of k: lines are summed side by side.
-    Sums,
-}
-
 struct Job<'a, T> {
     matrix: Operand<T>,
-    widen: Widen<T>,
+    streams: Streams<T>,
     x: &'a [T],
     lines: &'a Axis,
     c: Address<T>,
@@ -91,91 +101,118 @@ struct Job<'a, T> {
 unsafe impl<T> Sync for Job<'_, T> {}
 
 impl<T: Compute> Job<'_, T> {
+    /// What lies together are lines: each result is one product of vectors.
+    ///
     /// # Safety
     ///
-    /// The line is in the matrix.
-    unsafe fn dot(&self, line: usize, converted: &mut Vec<T>) {
-        let offset = line as isize * self.line_step;
-        let count = self.x.len();
-        let y = if self.matrix.direct {
-            self.matrix.data.cast::<T>().wrapping_offset(offset)
-        } else {
-            converted.resize(count, T::ZERO);
-            // SAFETY: the line lies together, and there is room for it.
-            unsafe { (self.widen)(self.matrix.data, offset, count, converted.as_mut_ptr()) };
-            converted.as_ptr()
-        };
-        // SAFETY: the line lies together, or has been converted just now; equally long.
-        let sum = unsafe { dot(self.x, std::slice::from_raw_parts(y, count)) };
-        // SAFETY: the caller's promise.
-        unsafe { *self.c.get().offset(self.lines.offset(1, line)) = sum };
+    /// As for [`multiply`].
+    unsafe fn dots(&self, context: &Context) {
+        let grain = (super::SERIAL / self.x.len()).max(1);
+        context.parallel_for(self.lines.len(), grain, |begin, end| {
+            for line in begin..end {
+                let offset = line as isize * self.line_step;
+                // SAFETY: the caller's promise; every line has a place of its own.
+                unsafe {
+                    let sum = (self.streams.dot)(self.x, self.matrix.data, offset);
+                    *self.c.get().offset(self.lines.offset(1, line)) = sum;
+                }
+            }
+        });
     }
 
+    /// What lies together are rows of all lines: they are added up side by side, in chunks of rows
+    /// that are added in the end.
+    ///
     /// # Safety
     ///
-    /// The lines are in the matrix.
-    unsafe fn sums(&self, begin: usize, end: usize) {
-        let mut sums = [T::ZERO; STRIP];
-        let sums = &mut sums[..end - begin];
-        if self.matrix.direct {
-            let start = self.matrix.data.cast::<T>().wrapping_add(begin);
-            // SAFETY: the caller's promise.
-            unsafe { add_rows(self.x, start, self.k_step, sums) };
-        } else {
-            // Some rows at a time are converted, and then added like others.
-            const ROWS: usize = 8;
-            let mut converted = [T::ZERO; ROWS * STRIP];
-            for (block, x) in self.x.chunks(ROWS).enumerate() {
-                for row in 0..x.len() {
-                    let step = (block * ROWS + row) as isize * self.k_step;
-                    let into = &mut converted[row * STRIP..];
-                    // SAFETY: the caller's promise, and there is room for a strip.
-                    unsafe {
-                        let offset = begin as isize + step;
-                        (self.widen)(self.matrix.data, offset, sums.len(), into.as_mut_ptr());
+    /// As for [`multiply`].
+    unsafe fn sums(&self, context: &Context) -> Result<()> {
+        let (count, k) = (self.lines.len(), self.x.len());
+        let chunks = k.div_ceil(CHUNK);
+        // Enough strips that few rows keep all threads busy, too, but no shorter than a page.
+        let wanted = (4 * context.threads()).div_ceil(chunks);
+        let strip = count.div_ceil(wanted).next_multiple_of(64).clamp(1024, STRIP);
+        let strips = count.div_ceil(strip);
+        let partial = scratch::<T>(chunks.saturating_mul(count))?;
+        let sums = Address(partial.as_ptr().cast::<T>());
+        let grain = (super::SERIAL / (strip * CHUNK.min(k))).max(1);
+        context.parallel_for(chunks * strips, grain, |begin, end| {
+            for piece in begin..end {
+                let (chunk, strip_begin) = (piece / strips, piece % strips * strip);
+                let x = &self.x[chunk * CHUNK..k.min((chunk + 1) * CHUNK)];
+                let offset = (chunk * CHUNK) as isize * self.k_step + strip_begin as isize;
+                // SAFETY: the piece's part of the sums, which nobody else has; the rows are the
+                // caller's promise.
+                unsafe {
+                    let sums = sums.get().add(chunk * count + strip_begin);
+                    let length = strip.min(count - strip_begin);
+                    std::slice::from_raw_parts_mut(sums.cast::<u8>(), length * size_of::<T>())
+                        .fill(0);
+                    let sums = std::slice::from_raw_parts_mut(sums, length);
+                    (self.streams.add_rows)(x, self.matrix.data, offset, self.k_step, sums);
+                }
+            }
+        });
+        let dense = self.lines.stride(1) == Some(1);
+        context.parallel_for(count, 1 + super::SERIAL / chunks, |begin, end| {
+            // SAFETY: written above; every line has a place of its own in the result.
+            unsafe {
+                let row = |chunk: usize| sums.get().add(chunk * count);
+                let first = std::slice::from_raw_parts_mut(row(0).add(begin), end - begin);
+                for chunk in 1..chunks {
+                    let other = std::slice::from_raw_parts(row(chunk).add(begin), end - begin);
+                    first.iter_mut().zip(other).for_each(|(sum, &more)| *sum = sum.add(more));
+                }
+                if dense {
+                    let start = self.c.get().offset(self.lines.offset(1, begin));
+                    start.copy_from_nonoverlapping(first.as_ptr(), end - begin);
+                } else {
+                    for (place, &sum) in first.iter().enumerate() {
+                        *self.c.get().offset(self.lines.offset(1, begin + place)) = sum;
                     }
                 }
-                // SAFETY: converted just now.
-                unsafe { add_rows(x, converted.as_ptr(), STRIP as isize, sums) };
             }
-        }
-        for (place, &sum) in sums.iter().enumerate() {
-            // SAFETY: the caller's promise.
-            unsafe { *self.c.get().offset(self.lines.offset(1, begin + place)) = sum };
-        }
+        });
+        Ok(())
     }
 }
 
-super::for_each_set! {
+for_each_set! {
     /// # Safety
     ///
-    /// None is asked for; slices are of equal length.
-    unsafe fn dot = dot_body(x: &[T], y: &[T]) -> T
+    /// See [`Streams::dot`]; the elements are there.
+    unsafe fn dot[S: Load<T>, T: Compute] =
+        dot_body(x: &[T], matrix: *const u8, offset: isize) -> T
 }
 
-super::for_each_set! {
+for_each_set! {
     /// # Safety
     ///
-    /// From `start` on there are as many rows as `x` is long, `step` apart, each as long as `sums`.
-    unsafe fn add_rows = add_rows_body(x: &[T], start: *const T, step: isize, sums: &mut [T]) -> ()
+    /// See [`Streams::add_rows`]; the elements are there.
+    unsafe fn add_rows[S: Load<T>, T: Compute] =
+        add_rows_body(x: &[T], matrix: *const u8, offset: isize, step: isize, sums: &mut [T]) -> ()
 }
 
 /// # Safety
 ///
-/// None is asked for.
+/// See [`dot`].
 #[inline(always)]
-unsafe fn dot_body<T: Compute>(x: &[T], y: &[T]) -> T {
+unsafe fn dot_body<S: Load<T>, T: Compute>(x: &[T], matrix: *const u8, offset: isize) -> T {
     const LANES: usize = 64;
+    let line = matrix.cast::<S>().wrapping_offset(offset);
+    // SAFETY: the caller's promise.
+    let y = unsafe { std::slice::from_raw_parts(line, x.len()) };
     let mut sums = [T::ZERO; LANES];
     let (heads, tail) = x.as_chunks::<LANES>();
     let (other_heads, other_tail) = y.as_chunks::<LANES>();
     for (x, y) in heads.iter().zip(other_heads) {
+        prefetch(y);
         for lane in 0..LANES {
-            sums[lane] = x[lane].multiply_add(y[lane], sums[lane]);
+            sums[lane] = x[lane].multiply_add(y[lane].load(), sums[lane]);
         }
     }
     for (lane, (&x, &y)) in tail.iter().zip(other_tail).enumerate() {
-        sums[lane] = x.multiply_add(y, sums[lane]);
+        sums[lane] = x.multiply_add(y.load(), sums[lane]);
     }
     let mut width = LANES / 2;
     while width > 0 {
@@ -189,30 +226,69 @@ unsafe fn dot_body<T: Compute>(x: &[T], y: &[T]) -> T {
 
 /// # Safety
 ///
-/// See `add_rows`.
+/// See [`add_rows`].
 #[inline(always)]
-unsafe fn add_rows_body<T: Compute>(x: &[T], start: *const T, step: isize, sums: &mut [T]) {
+unsafe fn add_rows_body<S: Load<T>, T: Compute>(
+    x: &[T],
+    matrix: *const u8,
+    offset: isize,
+    step: isize,
+    sums: &mut [T],
+) {
     const ROWS: usize = 4;
+    const LANES: usize = 64;
+    let start = matrix.cast::<S>().wrapping_offset(offset);
     let count = sums.len();
     let row = |p: usize| {
         // SAFETY: the caller's promise.
-        unsafe { std::slice::from_raw_parts(start.offset(p as isize * step), count) }
+        unsafe { std::slice::from_raw_parts(start.wrapping_offset(p as isize * step), count) }
     };
     let (blocks, rest) = x.as_chunks::<ROWS>();
+    let (heads, tail) = sums.as_chunks_mut::<LANES>();
     for (block, x) in blocks.iter().enumerate() {
-        let rows: [&[T]; ROWS] = std::array::from_fn(|r| row(block * ROWS + r));
-        for j in 0..count {
-            let mut sum = sums[j];
-            for r in 0..ROWS {
-                sum = rows[r][j].multiply_add(x[r], sum);
+        let rows: [&[S]; ROWS] = std::array::from_fn(|r| row(block * ROWS + r));
+        let chunks = rows.map(|row| row.as_chunks::<LANES>());
+        for (j, sums) in heads.iter_mut().enumerate() {
+            let parts: [&[S; LANES]; ROWS] = std::array::from_fn(|r| {
+                // SAFETY: rows are as long as the sums.
+                unsafe { chunks[r].0.get_unchecked(j) }
+            });
+            for part in parts {
+                prefetch(part);
             }
-            sums[j] = sum;
+            for lane in 0..LANES {
+                let mut sum = sums[lane];
+                for r in 0..ROWS {
+                    sum = parts[r][lane].load().multiply_add(x[r], sum);
+                }
+                sums[lane] = sum;
+            }
+        }
+        for (lane, sum) in tail.iter_mut().enumerate() {
+            for r in 0..ROWS {
+                *sum = chunks[r].1[lane].load().multiply_add(x[r], *sum);
+            }
         }
     }
     for (r, &x) in rest.iter().enumerate() {
-        let row = row(blocks.len() * ROWS + r);
-        for j in 0..count {
-            sums[j] = row[j].multiply_add(x, sums[j]);
+        for (sum, value) in sums.iter_mut().zip(row(blocks.len() * ROWS + r)) {
+            *sum = value.load().multiply_add(x, *sum);
         }
     }
+}
+
+/// Asks for what comes [`AHEAD`] of these elements.
+#[inline(always)]
+fn prefetch<S, const COUNT: usize>(elements: &[S; COUNT]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in (0..size_of_val(elements)).step_by(64) {
+        let place = elements.as_ptr().cast::<i8>().wrapping_add(AHEAD + line);
+        // SAFETY: what is asked for ahead may lie anywhere.
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(place);
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = elements;
 }

@@ -230,6 +230,7 @@ impl<T: Number> Update<T> {
                 a: left.as_ptr().cast::<T::Part>(),
                 b: panel.row(0).cast::<T::Part>().cast_const(),
                 b_step: panel.width as isize,
+                start: std::ptr::null(),
                 c: self.rest.at(first, begin).cast::<T::Part>(),
                 c_step: self.rest.row * T::PARTS as isize,
                 add: true,

@@ -166,6 +166,7 @@ impl<T: Number> Triangle<T> {
             a: self.left(first / kernels.rows, height, begin).cast::<T::Part>().cast_const(),
             b: panel.row(begin).cast::<T::Part>().cast_const(),
             b_step: panel.width as isize,
+            start: std::ptr::null(),
             c: panel.row(first).cast::<T::Part>(),
             c_step: (panel.width * T::PARTS) as isize,
             add: true,
