@@ -70,6 +70,8 @@ pub fn generate(module: &Module, plan: &Plan, buffers: &Buffers) -> Result<Progr
         known: FxHashMap::default(),
         fallbacks: Vec::new(),
         inlined: 0,
+        depth: 0,
+        many_loops: calls::has_many_loops(plan),
     };
     driver.prologue(&mut builder, arguments, results);
     driver.block(&mut builder, &plan.entry)?;
@@ -112,6 +114,10 @@ struct Driver<'a> {
     fallbacks: Vec<InstructionId>,
     /// How much work of the driver's own has been written so far.
     inlined: usize,
+    /// How many loops of the program are open.
+    depth: usize,
+    /// Whether there is much to loop over outside of the program's loops.
+    many_loops: bool,
 }
 
 impl Driver<'_> {

@@ -24,6 +24,7 @@ mod vector;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use rustc_hash::FxHashMap;
 use rxla_base::{Error, Result};
 use rxla_kernel::{
     BinaryOp, Function, FunctionId, Linkage, Module, Op, Scalar, Statement, Type, UnaryOp, Value,
@@ -59,7 +60,7 @@ pub fn unit_text(
         inline: Vec::new(),
         declared: BTreeMap::new(),
         definitions: String::new(),
-        thunks: 0,
+        thunks: FxHashMap::default(),
     };
     unit.define(function)?;
     let mut next = 0;
@@ -90,7 +91,8 @@ struct Unit<'a> {
     /// External functions, by name.
     declared: BTreeMap<String, Signature>,
     definitions: String,
-    thunks: u32,
+    /// By what they call.
+    thunks: FxHashMap<String, String>,
 }
 
 #[derive(PartialEq)]

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use rustc_hash::FxHashMap;
 use rxla_base::{Error, Result, render_all};
 use rxla_hlo::{Module, verify};
 
@@ -33,7 +34,7 @@ pub enum Verify {
 impl Default for RunOptions<'_> {
     fn default() -> Self {
         RunOptions {
-            verify: if cfg!(debug_assertions) { Verify::Between } else { Verify::AtEnd },
+            verify: if cfg!(debug_assertions) { Verify::Between } else { Verify::Never },
             rewrite_limit: None,
             disabled: Vec::new(),
             rounds: 50,
@@ -86,7 +87,8 @@ pub fn run(module: &mut Module, steps: &[Step], options: RunOptions<'_>) -> Resu
         None => Context::new(),
     };
     let check = options.verify;
-    let mut run = Run { cx, options, report: Report::default(), number: 0 };
+    let mut run =
+        Run { cx, options, report: Report::default(), number: 0, settled: FxHashMap::default() };
     run.steps(module, steps)?;
     if check == Verify::AtEnd && run.cx.made() > 0 {
         check_module(module, "the passes")?;
@@ -99,6 +101,9 @@ struct Run<'a> {
     options: RunOptions<'a>,
     report: Report,
     number: usize,
+    /// How many rewrites had been made when a pass found nothing to do: as long as there are no more
+    /// it would find nothing again.
+    settled: FxHashMap<&'static str, u64>,
 }
 
 impl Run<'_> {
@@ -145,6 +150,9 @@ impl Run<'_> {
         if self.options.disabled.iter().any(|disabled| disabled == name) {
             return Ok(0);
         }
+        if self.settled.get(name) == Some(&self.cx.made()) {
+            return Ok(0);
+        }
         let phases = pass.phases();
         if !phases.contains(&module.phase) {
             return Err(Error::invalid_argument(format!(
@@ -165,7 +173,9 @@ impl Run<'_> {
         }
         let counted = self.cx.made() - before;
         assert_eq!(rewrites, counted, "`{name}` counts its rewrites wrongly");
-        if rewrites > 0 {
+        if rewrites == 0 {
+            self.settled.insert(name, self.cx.made());
+        } else {
             self.report.last = Some(name);
             if self.options.verify == Verify::Between {
                 check_module(module, name)?;

@@ -78,6 +78,22 @@ impl Former<'_> {
         Way { group, number: self.next, count }
     }
 
+    /// The bytes of operands of `id` that those groups do not read yet, over all groups.
+    fn reads(&self, id: InstructionId, groups: &[usize]) -> usize {
+        let module = self.module;
+        let reads = |operand: InstructionId, group: usize| {
+            module[operand].users().iter().any(|user| {
+                let ways = self.ways.get(user);
+                ways.is_some_and(|ways| ways.iter().any(|way| way.group == group))
+            })
+        };
+        let missing = |&operand: &InstructionId| {
+            let groups = groups.iter().filter(|&&group| !reads(operand, group)).count();
+            groups * read_bytes(module, operand)
+        };
+        module[id].operands().iter().map(missing).sum()
+    }
+
     /// Moves an instruction into all its users if that pays.
     fn try_fuse(&mut self, id: InstructionId) -> bool {
         let module = self.module;
@@ -118,7 +134,7 @@ impl Former<'_> {
         if ways.len() > MAX_PLACES * groups.len() || groups.iter().any(full) {
             return false;
         }
-        if !pays(module, id, &ways, groups.len()) {
+        if !pays(module, id, &ways, groups.len(), self.reads(id, &groups)) {
             return false;
         }
         for group in groups {
@@ -129,7 +145,8 @@ impl Former<'_> {
     }
 }
 
-fn pays(module: &Module, id: InstructionId, ways: &[Way], groups: usize) -> bool {
+/// `reads` are the bytes of operands that groups would come to read.
+fn pays(module: &Module, id: InstructionId, ways: &[Way], groups: usize, reads: usize) -> bool {
     let count = elements(module, id) as f64;
     let computed: f64 = ways.iter().map(|way| way.count).sum();
     let traffic = bytes(module, id) as f64 * BYTE * (1 + groups) as f64;
@@ -138,7 +155,17 @@ fn pays(module: &Module, id: InstructionId, ways: &[Way], groups: usize) -> bool
     if moves_minor_dimension(module, id) && bytes(module, id) > 32 << 10 {
         return false;
     }
-    computed * work <= count * work + traffic + KERNEL
+    let own_reads = module[id].operands().iter().map(|&operand| read_bytes(module, operand));
+    let reads = (reads as f64 - own_reads.sum::<usize>() as f64) * BYTE;
+    computed * work + reads <= count * work + traffic + KERNEL
+}
+
+/// What it takes to read an operand that is not made on the spot.
+fn read_bytes(module: &Module, operand: InstructionId) -> usize {
+    match &module[operand].op {
+        Op::Broadcast(_) | Op::Iota(_) | Op::Constant(_) => 0,
+        _ => bytes(module, operand),
+    }
 }
 
 /// Whether neighbours in the result of a transposition are no neighbours in its operand.

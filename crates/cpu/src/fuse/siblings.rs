@@ -1,8 +1,11 @@
 //! Groups that run over the same elements and read the same arrays become one with several roots:
 //! one loop reads once what several would.
 
+use std::cell::RefCell;
+
 use rustc_hash::{FxHashMap, FxHashSet};
-use rxla_hlo::{ComputationId, Dims, InstructionId, Module, Op};
+use rxla_base::SecondaryMap;
+use rxla_hlo::{ComputationId, Dims, Instruction, InstructionId, Module, Op};
 
 use super::cost::{elements, same_place};
 use super::groups::{Group, MAX_MEMBERS};
@@ -43,11 +46,44 @@ pub(super) fn merge(module: &Module, computation: ComputationId, groups: Vec<Gro
 struct Merger<'a> {
     module: &'a Module,
     groups: Vec<Group>,
+    /// What each group reads: asked for far more often than it changes.
+    inputs: Vec<Vec<InstructionId>>,
+    /// Groups of several roots.
+    merged: Vec<usize>,
     /// The group whose root an instruction is.
     root_of: FxHashMap<InstructionId, usize>,
     /// Groups that read a value.
     readers: FxHashMap<InstructionId, Vec<usize>>,
     position: FxHashMap<InstructionId, usize>,
+    /// For searches, one after the other.
+    seen: RefCell<Seen>,
+}
+
+/// A set of instructions that is emptied without being touched.
+#[derive(Default)]
+struct Seen {
+    /// The search that an instruction was seen in last.
+    marks: SecondaryMap<Instruction, u32>,
+    search: u32,
+    count: usize,
+}
+
+impl Seen {
+    fn clear(&mut self) {
+        self.search += 1;
+        self.count = 0;
+    }
+
+    fn contains(&self, id: InstructionId) -> bool {
+        self.marks[id] == self.search
+    }
+
+    /// Whether it was not seen before.
+    fn insert(&mut self, id: InstructionId) -> bool {
+        let fresh = std::mem::replace(&mut self.marks[id], self.search) != self.search;
+        self.count += usize::from(fresh);
+        fresh
+    }
 }
 
 impl<'a> Merger<'a> {
@@ -56,13 +92,15 @@ impl<'a> Merger<'a> {
         let position = order.iter().enumerate().map(|(at, &id)| (id, at)).collect();
         let mut root_of = FxHashMap::default();
         let mut readers: FxHashMap<InstructionId, Vec<usize>> = FxHashMap::default();
+        let inputs: Vec<Vec<InstructionId>> =
+            groups.iter().map(|group| inputs(module, group)).collect();
         for (number, group) in groups.iter().enumerate() {
             root_of.insert(group.roots[0], number);
-            for operand in inputs(module, group) {
+            for &operand in &inputs[number] {
                 readers.entry(operand).or_default().push(number);
             }
         }
-        Merger { module, groups, root_of, readers, position }
+        Merger { module, groups, inputs, merged: Vec::new(), root_of, readers, position, seen: RefCell::default() }
     }
 
     /// Takes in what runs over the same elements, as long as there is something.
@@ -87,11 +125,11 @@ impl<'a> Merger<'a> {
     fn candidates(&self, number: usize) -> Vec<usize> {
         let group = &self.groups[number];
         let mut found: Vec<usize> = Vec::new();
-        for operand in inputs(self.module, group) {
-            found.extend(self.root_of.get(&operand));
+        for operand in &self.inputs[number] {
+            found.extend(self.root_of.get(operand));
             // Scalars and small arrays that many read are no reason.
-            if elements(self.module, operand) > 1 {
-                let readers = self.readers.get(&operand).map_or(&[][..], Vec::as_slice);
+            if elements(self.module, *operand) > 1 {
+                let readers = self.readers.get(operand).map_or(&[][..], Vec::as_slice);
                 found.extend(readers.iter().take(64));
             }
         }
@@ -109,15 +147,20 @@ impl<'a> Merger<'a> {
         let (first, second) = (&self.groups[a], &self.groups[b]);
         first.members.len() + second.members.len() <= MAX_MEMBERS
             && first.roots.len() + second.roots.len() <= MAX_ROOTS
-            && self.reads_in_place(first, second)
-            && self.reads_in_place(second, first)
+            && self.reads_in_place(a, b)
+            && self.reads_in_place(b, a)
             && !self.reaches(a, b)
             && !self.reaches(b, a)
     }
 
     /// Whether what `reader` reads of `maker`'s results it reads where its loop stands.
-    fn reads_in_place(&self, reader: &Group, maker: &Group) -> bool {
+    fn reads_in_place(&self, reader: usize, maker: usize) -> bool {
         let module = self.module;
+        let (inputs, reader, maker) =
+            (&self.inputs[reader], &self.groups[reader], &self.groups[maker]);
+        if !maker.roots.iter().any(|root| inputs.contains(root)) {
+            return true;
+        }
         let reduces = |group: &Group| matches!(module[group.roots[0]].op, Op::Reduce(_));
         // Members in whose place the loop stands, users before operands.
         let mut here: FxHashSet<InstructionId> = reader.roots.iter().copied().collect();
@@ -143,12 +186,11 @@ impl<'a> Merger<'a> {
         let first = self.earliest(from);
         let targets: FxHashSet<InstructionId> = self.groups[from].roots.iter().copied().collect();
         let own: FxHashSet<InstructionId> = self.groups[to].members.iter().copied().collect();
-        let mut seen: FxHashSet<InstructionId> = FxHashSet::default();
+        let mut seen = self.seen.borrow_mut();
+        seen.clear();
         // Backwards from the inputs of `to`, those that `from` makes itself aside.
-        let mut stack: Vec<InstructionId> = inputs(module, &self.groups[to])
-            .into_iter()
-            .filter(|input| !targets.contains(input))
-            .collect();
+        let mut stack: Vec<InstructionId> =
+            self.inputs[to].iter().copied().filter(|input| !targets.contains(input)).collect();
         while let Some(id) = stack.pop() {
             if targets.contains(&id) || own.contains(&id) {
                 return true;
@@ -156,21 +198,21 @@ impl<'a> Merger<'a> {
             if !seen.insert(id) {
                 continue;
             }
-            if seen.len() > SEARCH_LIMIT {
+            if seen.count > SEARCH_LIMIT {
                 return true;
             }
             let mut visit = |next: InstructionId| {
-                if !seen.contains(&next) {
+                if !seen.contains(next) {
                     stack.push(next);
                 }
             };
-            if let Some(&group) = self.root_of.get(&id) {
+            if let Some(&number) = self.root_of.get(&id) {
                 // All its results exist only when all its operands do.
-                let group = &self.groups[group];
+                let group = &self.groups[number];
                 if group.roots.iter().all(|root| self.position[root] < first) {
                     continue;
                 }
-                inputs(module, group).into_iter().for_each(&mut visit);
+                self.inputs[number].iter().copied().for_each(&mut visit);
             } else {
                 if self.position[&id] < first {
                     continue;
@@ -193,8 +235,8 @@ impl<'a> Merger<'a> {
         let (mut earliest, _) = span(&self.groups[group]);
         loop {
             let before = earliest;
-            for merged in self.groups.iter().filter(|group| group.roots.len() > 1) {
-                let (first, last) = span(merged);
+            for &merged in &self.merged {
+                let (first, last) = span(&self.groups[merged]);
                 if last >= earliest {
                     earliest = earliest.min(first);
                 }
@@ -213,7 +255,7 @@ impl<'a> Merger<'a> {
         for root in &taken.roots {
             self.root_of.insert(*root, into);
         }
-        for operand in inputs(self.module, &taken) {
+        for operand in std::mem::take(&mut self.inputs[from]) {
             let readers = self.readers.entry(operand).or_default();
             if !readers.contains(&into) {
                 readers.push(into);
@@ -223,12 +265,14 @@ impl<'a> Merger<'a> {
         let group = &mut self.groups[into];
         group.roots.extend(taken.roots);
         group.roots.sort_by_key(|root| position[root]);
-        for member in taken.members {
-            if !group.members.contains(&member) {
-                group.members.push(member);
-            }
-        }
+        let own: FxHashSet<InstructionId> = group.members.iter().copied().collect();
+        group.members.extend(taken.members.into_iter().filter(|member| !own.contains(member)));
         group.members.sort_by_key(|member| std::cmp::Reverse(position[member]));
+        self.inputs[into] = inputs(self.module, group);
+        self.merged.retain(|&merged| merged != from);
+        if !self.merged.contains(&into) {
+            self.merged.push(into);
+        }
     }
 }
 

@@ -7,12 +7,16 @@ use rxla_kernel::{Builder, Linkage, Statement, Type, Value};
 
 use super::{Driver, FALLBACK, is_pure, memory};
 use crate::buffers::{ALIGN, Place, in_register};
-use crate::plan::{Compute, Leaf, ValueId};
+use crate::plan::{Block, Compute, Leaf, Plan, Step, ValueId};
 
 /// Work of an instruction up to which it stands in the driver itself.
 const INLINE_WORK: u64 = 4096;
 /// Instructions in the driver from which on everything gets a function of its own.
 const DRIVER_LIMIT: usize = 2_000;
+/// Loops that the driver may have outside of the program's own loops. With more of them each gets a
+/// function of its own, so that equal ones are one, several are compiled at a time, and the driver
+/// is glue, which is compiled fast: what runs once does not notice a call.
+const FEW_LOOPS: usize = 4;
 /// Work from which on threads share it.
 const PARALLEL_WORK: u64 = 1 << 17;
 
@@ -34,11 +38,16 @@ impl Driver<'_> {
             return if runs { Ok(()) } else { self.fallback(b, compute) };
         };
         let work = cost.work;
-        if work <= INLINE_WORK && self.inlined < DRIVER_LIMIT {
+        if work <= INLINE_WORK && self.inlined < DRIVER_LIMIT && self.belongs(compute) {
             self.inlined += 1;
             return self.inline(b, compute);
         }
         self.kernel(b, compute, work)
+    }
+
+    /// Whether small work stands in the driver at this place.
+    fn belongs(&self, compute: &Compute) -> bool {
+        self.depth > 0 || !self.many_loops || is_scalar(self.plan, compute)
     }
 
     /// Writes the instruction into the driver.
@@ -253,6 +262,25 @@ impl Driver<'_> {
             place => self.address(b, place),
         }
     }
+}
+
+/// Whether only registers take part.
+fn is_scalar(plan: &Plan, compute: &Compute) -> bool {
+    let mut all = values(&compute.operands).chain(values(&compute.results));
+    all.all(|value| in_register(&plan.values[value].shape))
+}
+
+/// Whether a block, the loops in it aside, has more than [`FEW_LOOPS`] steps that need loops.
+pub(super) fn has_many_loops(plan: &Plan) -> bool {
+    fn count(plan: &Plan, block: &Block) -> usize {
+        let steps = block.steps.iter().map(|step| match step {
+            Step::Compute(compute) => usize::from(!is_scalar(plan, compute)),
+            Step::While(_) => 0,
+            Step::Conditional(step) => step.branches.iter().map(|b| count(plan, b)).sum(),
+        });
+        steps.sum()
+    }
+    count(plan, &plan.entry) > FEW_LOOPS
 }
 
 /// An array of addresses.

@@ -30,6 +30,7 @@ impl Driver<'_> {
             self.set_register(carry.param, &mut params.into_iter());
             self.set_register(carry.result, &mut results.into_iter());
         }
+        self.depth += 1;
         let mut outcome = Ok(());
         let before = b.block(|b| {
             outcome = self.block(b, &step.condition);
@@ -51,6 +52,7 @@ impl Driver<'_> {
             }
             next
         });
+        self.depth -= 1;
         outcome?;
         b.push(Statement::While { carried, before, body });
         Ok(())

@@ -124,10 +124,13 @@ impl Unit<'_> {
         Ok(symbol)
     }
 
-    /// Defines the function that unpacks the words and calls `symbol`.
+    /// Defines the function that unpacks the words and calls `symbol`, once.
     fn thunk(&mut self, symbol: &str, types: &[Type]) -> String {
-        let name = format!("thunk{}", self.thunks);
-        self.thunks += 1;
+        if let Some(known) = self.thunks.get(symbol) {
+            return known.clone();
+        }
+        let name = format!("thunk{}", self.thunks.len());
+        self.thunks.insert(symbol.to_owned(), name.clone());
         let mut body = String::new();
         let mut list = String::new();
         for (index, &ty) in types.iter().enumerate() {
