@@ -1,6 +1,7 @@
 //! What every other crate of rxla stands on: typed ids into arenas ([`Id`], [`Arena`],
 //! [`SecondaryMap`]), diagnostics that point at source text ([`Diagnostic`], [`Span`]) and the
-//! error type whose codes are PJRT's ([`Error`], [`Code`]), and memory that changes hands ([`Memory`]).
+//! error type whose codes are PJRT's ([`Error`], [`Code`]), memory that changes hands ([`Memory`]),
+//! and records for files of our own ([`RecordWriter`]).
 //!
 //! Nothing here knows about tensors.
 
@@ -8,8 +9,10 @@ mod arena;
 mod diagnostic;
 mod error;
 mod memory;
+mod record;
 
 pub use arena::{Arena, Id, SecondaryMap};
 pub use diagnostic::{Diagnostic, Severity, Source, Span, render_all};
 pub use error::{Code, Error, Result};
 pub use memory::Memory;
+pub use record::{RecordReader, RecordWriter};

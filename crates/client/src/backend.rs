@@ -20,7 +20,25 @@ pub trait Backend: Send + Sync {
 
     /// Compiles a verified module. `UNIMPLEMENTED` means that another backend may try.
     fn compile(&self, module: &Arc<Module>, options: &CompileOptions) -> Result<Box<dyn Program>>;
+
+    /// What names the program that this backend makes of `source` (bytes that say all that it
+    /// depends on), in this process and later ones; `None` if it keeps no programs.
+    fn key(&self, _source: &[&[u8]]) -> Option<ProgramKey> {
+        None
+    }
+
+    /// The program that was kept under a key, and the notes that were kept with it.
+    fn recall(&self, _key: &ProgramKey) -> Option<(Box<dyn Program>, Vec<u8>)> {
+        None
+    }
+
+    /// Keeps a program of this backend for later processes, if it can be kept.
+    fn keep(&self, _key: &ProgramKey, _program: &dyn Program, _notes: &[u8]) {}
 }
+
+/// What names a program that a backend keeps: a hash.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ProgramKey(pub [u8; 32]);
 
 /// A compiled module.
 pub trait Program: Send + Sync {
@@ -31,6 +49,11 @@ pub trait Program: Send + Sync {
     /// Size of the generated code in bytes; 0 if there is none.
     fn code_size(&self) -> u64 {
         0
+    }
+
+    /// The program as bytes for [`Backend::recall`] of a later process.
+    fn image(&self) -> Option<Vec<u8>> {
+        None
     }
 }
 

@@ -11,7 +11,7 @@ use crate::buffer::Buffer;
 use crate::compile_options::CompileOptions;
 use crate::device::{Device, Memory, MemoryUsage};
 use crate::executable::Executable;
-use crate::format::{Format, ReadOptions, read_module};
+use crate::format::{Format, ReadOptions, Source};
 use crate::loaded::LoadedExecutable;
 
 /// How a client is made.
@@ -109,6 +109,12 @@ impl Client {
         Executable::compile(&self.0.backends, module.into(), options)
     }
 
+    /// Reads a program and compiles it without choosing devices. A program that the backend has
+    /// compiled before, in this process or an earlier one, may come from where it keeps them.
+    pub fn compile_source(&self, source: Source, options: CompileOptions) -> Result<Executable> {
+        Executable::compile_source(&self.0.backends, source, options)
+    }
+
     /// Compiles a module for devices of this client.
     pub fn compile(
         &self,
@@ -120,8 +126,8 @@ impl Client {
 
     /// Reads a program and compiles it for this client's first devices.
     pub fn compile_bytes(&self, format: Format, program: &[u8]) -> Result<LoadedExecutable> {
-        let module = read_module(format, program, ReadOptions::default())?;
-        self.compile(module, CompileOptions::default())
+        let source = Source { format, options: ReadOptions::default(), bytes: program.into() };
+        self.load(Arc::new(self.compile_source(source, CompileOptions::default())?))
     }
 
     /// Binds an executable to the devices its options name.

@@ -1,7 +1,7 @@
 //! A compiled program, not yet bound to devices: what is known of it, and the code.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rxla_base::{Code, Error, Result, Severity};
 use rxla_hlo::{ArrayShape, Dims, Layout, Module, Shape};
@@ -9,10 +9,15 @@ use rxla_hlo::{ArrayShape, Dims, Layout, Module, Shape};
 use crate::backend::{Backend, Program};
 use crate::compile_options::CompileOptions;
 use crate::device::MemoryKind;
+use crate::format::Source;
+use crate::notes;
 
 /// A compiled module.
 pub struct Executable {
-    module: Arc<Module>,
+    name: String,
+    /// As it was compiled; read again where the program was kept by an earlier process.
+    module: OnceLock<Arc<Module>>,
+    source: Option<Source>,
     options: CompileOptions,
     signature: Signature,
     program: Box<dyn Program>,
@@ -54,18 +59,41 @@ pub struct Output {
 }
 
 impl Executable {
+    pub(crate) fn compile_source(
+        backends: &[Arc<dyn Backend>],
+        source: Source,
+        options: CompileOptions,
+    ) -> Result<Executable> {
+        let words = format!("{:?} {:?} {options:?}", source.format, source.options);
+        let parts = [words.as_bytes(), &source.bytes];
+        // Only the first one: others are asked where it cannot, which it says when it compiles.
+        let first = backends.first();
+        let key = first.and_then(|backend| Some((backend, backend.key(&parts)?)));
+        if let Some((backend, key)) = &key
+            && let Some((program, notes)) = backend.recall(key)
+            && let Some((name, signature)) = notes::read(&notes)
+        {
+            let (module, backend) = (OnceLock::new(), backend.name());
+            let source = Some(source);
+            return Ok(Executable { name, module, source, options, signature, program, backend });
+        }
+        let executable = Executable::compile(backends, Arc::new(source.read()?), options)?;
+        if let Some((backend, key)) = &key
+            && backend.name() == executable.backend
+            && let Some(notes) = notes::write(&executable.name, &executable.signature)
+        {
+            backend.keep(key, executable.program(), &notes);
+        }
+        Ok(executable)
+    }
+
     pub(crate) fn compile(
         backends: &[Arc<dyn Backend>],
         mut module: Arc<Module>,
         options: CompileOptions,
     ) -> Result<Executable> {
-        // What the caller asks for goes before what the module was written for.
-        let (replicas, partitions) = (options.replicas as i64, options.partitions as i64);
-        let config = &module.config;
-        if (config.replica_count, config.num_partitions) != (replicas, partitions) {
-            let config = &mut Arc::make_mut(&mut module).config;
-            (config.replica_count, config.num_partitions) = (replicas, partitions);
-        }
+        set_counts(&mut module, &options);
+        let partitions = options.partitions;
         verify(&module)?;
         if partitions > 1 && options.spmd_partitioning {
             rxla_spmd::partition(Arc::make_mut(&mut module))?;
@@ -76,8 +104,17 @@ impl Executable {
         for backend in backends {
             match backend.compile(&module, &options) {
                 Ok(program) => {
-                    let backend = backend.name();
-                    return Ok(Executable { module, options, signature, program, backend });
+                    let (name, backend) = (module.name.clone(), backend.name());
+                    let (module, source) = (OnceLock::from(module), None);
+                    return Ok(Executable {
+                        name,
+                        module,
+                        source,
+                        options,
+                        signature,
+                        program,
+                        backend,
+                    });
                 }
                 Err(error) if error.code == Code::Unimplemented => refusal = Some(error),
                 Err(error) => return Err(error),
@@ -87,11 +124,18 @@ impl Executable {
     }
 
     pub fn name(&self) -> &str {
-        &self.module.name
+        &self.name
     }
 
+    /// The module as it was compiled.
     pub fn module(&self) -> &Arc<Module> {
-        &self.module
+        self.module.get_or_init(|| {
+            let source = self.source.as_ref().expect("what has no module has a source");
+            // The program was compiled from these very bytes by this very build.
+            let mut module = Arc::new(source.read().expect("it could be read before"));
+            set_counts(&mut module, &self.options);
+            module
+        })
     }
 
     pub fn options(&self) -> &CompileOptions {
@@ -129,6 +173,15 @@ impl Executable {
     }
 }
 
+/// What the caller asks for goes before what the module was written for.
+fn set_counts(module: &mut Arc<Module>, options: &CompileOptions) {
+    let counts = (options.replicas as i64, options.partitions as i64);
+    if (module.config.replica_count, module.config.num_partitions) != counts {
+        let config = &mut Arc::make_mut(module).config;
+        (config.replica_count, config.num_partitions) = counts;
+    }
+}
+
 /// Refuses a module that breaks a rule of HLO.
 fn verify(module: &Module) -> Result<()> {
     let findings = rxla_hlo::verify::verify(module);
@@ -151,7 +204,7 @@ pub struct CompiledMemory {
 
 impl fmt::Debug for Executable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Executable({}, {})", self.module.name, self.backend)
+        write!(f, "Executable({}, {})", self.name, self.backend)
     }
 }
 

@@ -1,5 +1,7 @@
 //! The forms in which programs come.
 
+use std::sync::Arc;
+
 use rxla_base::{Diagnostic, Error, Result};
 use rxla_hlo::Module;
 use rxla_stablehlo::import::{self, ArgumentForm};
@@ -23,6 +25,20 @@ pub enum Format {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ReadOptions {
     pub arguments: ArgumentForm,
+}
+
+/// A program as it came.
+#[derive(Clone, Debug)]
+pub struct Source {
+    pub format: Format,
+    pub options: ReadOptions,
+    pub bytes: Arc<[u8]>,
+}
+
+impl Source {
+    pub fn read(&self) -> Result<Module> {
+        read_module(self.format, &self.bytes, self.options)
+    }
 }
 
 /// Reads a program. HLO knows itself how it takes its arguments.

@@ -13,9 +13,10 @@ mod format;
 pub mod host;
 mod jax_export;
 mod loaded;
+mod notes;
 pub mod strided;
 
-pub use backend::{Backend, Program, Run};
+pub use backend::{Backend, Program, ProgramKey, Run};
 pub use backends::{CodeCache, USUAL, backends};
 pub use buffer::Buffer;
 pub use client::{Client, ClientOptions};
@@ -26,7 +27,7 @@ pub use event::Event;
 pub use executable::{
     CompiledMemory, Donation, Executable, Output, Parameter, Signature, layout_of,
 };
-pub use format::{Format, ReadOptions, read_module};
+pub use format::{Format, ReadOptions, Source, read_module};
 pub use loaded::{ExecuteOptions, LoadedExecutable};
 pub use rxla_base::{Code, Error, Result};
 pub use rxla_hlo as hlo;

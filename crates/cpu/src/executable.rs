@@ -4,6 +4,8 @@
 //! the driver. Arguments are read where they are; an argument whose memory is to become an output's
 //! is overwritten if nobody else holds it, else copied.
 
+mod image;
+
 use std::panic::resume_unwind;
 use std::sync::{Arc, OnceLock};
 

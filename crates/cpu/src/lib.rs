@@ -36,7 +36,7 @@ use rxla_llvm::Compiler;
 use rxla_passes::RunOptions;
 
 pub use executable::Executable;
-pub use rxla_llvm::DiskCache;
+pub use rxla_llvm::{DiskCache, Key};
 
 /// How to compile.
 #[derive(Clone, Debug, Default)]
@@ -55,6 +55,12 @@ pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Executable> {
     debug_assert!(check(&program.kernels), "scheduled kernels verify");
     let code = compiler.compile(&program.kernels, &options.llvm, &executable::resolve)?;
     Executable::new(module, program, code)
+}
+
+/// What names the program that is compiled from these bytes, on this machine and by this build;
+/// `None` if that cannot be told.
+pub fn program_key(source: &[&[u8]]) -> Option<Key> {
+    Compiler::host().ok()?.program_key(source)
 }
 
 /// Has the code generator get ready on another thread, once a process, so that the first program

@@ -114,6 +114,7 @@ mod module;
 pub mod native;
 pub mod op;
 mod shape;
+pub mod shape_record;
 mod sharding;
 pub mod small_float;
 pub mod text;

@@ -8,9 +8,10 @@ use rustc_hash::FxHashMap;
 mod disk;
 pub use disk::DiskCache;
 
-/// What names a compiled object: a hash of its text, the target and the compiler.
+/// What names a compiled object or program: a hash of what it was compiled from, the target and the
+/// compiler.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub(crate) struct Key(pub(crate) [u8; 32]);
+pub struct Key(pub [u8; 32]);
 
 impl Key {
     pub(crate) fn hex(&self) -> String {

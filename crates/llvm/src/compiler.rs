@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use rxla_base::{Error, Result};
 use rxla_kernel::{Builder, FunctionId, Linkage, LoopKind, Module, Op, Scalar, Statement, Type};
 
+use crate::build_id::build_id;
 use crate::cache::{Cache, DiskCache, Key};
 use crate::load::{Code, LoadUnit, load};
 use crate::machine::{Effort, Output, PASSES};
@@ -85,6 +86,19 @@ impl Compiler {
             .collect();
         let names = cut.kernels.iter().map(|&(id, unit)| (module[id].name.clone(), unit));
         load(&units, names, resolve)
+    }
+
+    /// What names a whole program that was compiled from `parts`, for this target and by this very
+    /// build of rxla; `None` if builds cannot be told apart.
+    pub fn program_key(&self, parts: &[&[u8]]) -> Option<Key> {
+        let build = build_id()?;
+        let mut hasher = blake3::Hasher::new_keyed(&self.salt);
+        for part in [b"program", build].iter().chain(parts) {
+            // Lengths keep parts apart.
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+        Some(Key(*hasher.finalize().as_bytes()))
     }
 
     /// Has a kernel compiled on another thread, so that LLVM's code and tables are in memory when

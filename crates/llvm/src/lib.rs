@@ -10,12 +10,15 @@
 //!   they are called, and found again in the [`Cache`].
 //! - LLVM runs on threads of this crate. An error that it takes for fatal ends the compilation, not
 //!   the process.
-//! - [`Code`] owns its memory, is written once and then only read and run.
+//! - [`Code`] owns its memory, is written once and then only read and run. [`Code::image`] is what a
+//!   later process of the same build may run at once.
 
+mod build_id;
 mod builtins;
 mod cache;
 mod compiler;
 mod ffi;
+mod image;
 mod load;
 mod machine;
 mod mapping;
@@ -23,7 +26,7 @@ mod target;
 pub mod text;
 mod workers;
 
-pub use cache::{Cache, DiskCache};
+pub use cache::{Cache, DiskCache, Key};
 pub use compiler::{Compiler, Options};
 pub use load::Code;
 pub use target::Target;

@@ -16,15 +16,19 @@ use rustc_hash::FxHashMap;
 use rxla_base::{Error, Result};
 
 use crate::builtins;
+use crate::image::Links;
 use crate::mapping::{Mapping, page_size};
 use crate::text::ENTRY;
 
 /// Compiled functions in memory.
 pub struct Code {
     /// Keeps the memory that `functions` points to.
-    _mapping: Mapping,
-    functions: BTreeMap<String, usize>,
-    bytes: usize,
+    pub(crate) mapping: Mapping,
+    pub(crate) functions: BTreeMap<String, usize>,
+    pub(crate) bytes: usize,
+    /// Bytes of the mapping that mean something.
+    pub(crate) length: usize,
+    pub(crate) links: Links,
 }
 
 impl Code {
@@ -59,16 +63,18 @@ pub(crate) fn load(
     let layout = lay_out(units, &objects)?;
     let mut mapping = Mapping::new(layout.length)?;
     let start = mapping.start() as u64;
-    let mut linker = Linker { layout: &layout, start, resolve, bytes: mapping.bytes() };
+    let links = Links { executable: layout.executable, ..Links::default() };
+    let mut linker = Linker { layout: &layout, start, resolve, links, bytes: mapping.bytes() };
     for (unit, object) in objects.iter().enumerate() {
         linker.copy(unit, object)?;
         linker.relocate(unit, object)?;
     }
     linker.fill_stubs()?;
+    let links = linker.links;
     mapping.protect(layout.executable)?;
     let functions =
         names.map(|(name, unit)| (name, mapping.start() as usize + layout.entries[unit])).collect();
-    Ok(Code { _mapping: mapping, functions, bytes: layout.used })
+    Ok(Code { mapping, functions, bytes: layout.used, length: layout.length, links })
 }
 
 /// Where everything goes, as offsets in the mapping.
@@ -193,6 +199,7 @@ struct Linker<'a> {
     /// The address of the mapping.
     start: u64,
     resolve: &'a dyn Fn(&str) -> Option<*const u8>,
+    links: Links,
     bytes: &'a mut [u8],
 }
 
@@ -258,6 +265,7 @@ impl Linker<'_> {
         match r_type {
             elf::R_X86_64_64 => {
                 let value = (self.start + callable as u64).wrapping_add_signed(addend);
+                self.links.absolute.push(at);
                 self.write(at, &value.to_le_bytes())
             }
             elf::R_X86_64_PC32 | elf::R_X86_64_PLT32 => self.write_i32(at, relative(callable)),
@@ -269,11 +277,13 @@ impl Linker<'_> {
                 self.write_i32(at, relative(self.layout.slots + SLOT_BYTES * index))
             }
             elf::R_X86_64_32 => {
+                self.links.fixed = true;
                 let value = (self.start + callable as u64).wrapping_add_signed(addend);
                 let value = u32::try_from(value).map_err(|_| too_far())?;
                 self.write(at, &value.to_le_bytes())
             }
             elf::R_X86_64_32S => {
+                self.links.fixed = true;
                 let value = (self.start + callable as u64).wrapping_add_signed(addend) as i64;
                 self.write_i32(at, value)
             }
@@ -317,6 +327,7 @@ impl Linker<'_> {
             let stub = layout.stubs + STUB_BYTES * index;
             let slot = layout.slots + SLOT_BYTES * index;
             self.write(slot, &(address as u64).to_le_bytes())?;
+            self.links.outside.push((name.to_owned(), slot));
             let offset = (slot - (stub + 6)) as u32;
             let mut code = [0xff, 0x25, 0, 0, 0, 0, 0x0f, 0x0b];
             code[2..6].copy_from_slice(&offset.to_le_bytes());

@@ -45,6 +45,13 @@ impl Mapping {
         unsafe { std::slice::from_raw_parts_mut(self.start, self.length) }
     }
 
+    /// The bytes, to be read.
+    pub(crate) fn contents(&self) -> &[u8] {
+        // SAFETY: the pages are ours, mapped, readable before and after `protect`, and nobody writes
+        // to them while `self` is borrowed.
+        unsafe { std::slice::from_raw_parts(self.start, self.length) }
+    }
+
     /// Makes the first `executable` bytes (a multiple of the page size) executable.
     pub(crate) fn protect(&mut self, executable: usize) -> Result<()> {
         let executable = executable.min(self.length);

@@ -130,9 +130,9 @@ impl ExecutableObject {
                     Optimized { format: "hlo_with_config", code: writer.0 }
                 }
                 Err(_) if source.format == "mlir" => {
-                    Optimized { format: "mlir", code: source.code.clone() }
+                    Optimized { format: "mlir", code: source.code.to_vec() }
                 }
-                Err(_) => Optimized { format: "hlo_with_config", code: source.code.clone() },
+                Err(_) => Optimized { format: "hlo_with_config", code: source.code.to_vec() },
             }
         })
     }
@@ -311,12 +311,12 @@ entry! {
         let source = unsafe {
             Source::read(args.program, args.compile_options, args.compile_options_size)
         }?;
-        let (module, options) = source.parse()?;
+        let (program, options) = source.parse()?;
         let client = match CLIENTS.get_optional(args.client)? {
             Some(client) => client.client.clone(),
             None => rxla::Client::cpu()?,
         };
-        let executable = client.compile_only(module, options)?;
+        let executable = client.compile_source(program, options)?;
         args.executable = give(Compiled::new(executable, source));
         Ok(())
     }

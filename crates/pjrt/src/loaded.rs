@@ -51,8 +51,8 @@ fn give(
 }
 
 fn compile(client: Arc<ClientObject>, source: Source) -> Result<*mut ffi::PJRT_LoadedExecutable> {
-    let (module, options) = source.parse()?;
-    let executable = client.client.compile_only(module, options)?;
+    let (program, options) = source.parse()?;
+    let executable = client.client.compile_source(program, options)?;
     give(client, Compiled::new(executable, source))
 }
 

@@ -1,6 +1,8 @@
 //! Programs as they cross the border: their formats, and the envelope in which an executable is
 //! kept on disk.
 
+use std::sync::Arc;
+
 use rxla::{Code, Error, Result};
 
 use crate::abi;
@@ -10,7 +12,7 @@ use crate::ffi;
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Source {
     pub(crate) format: String,
-    pub(crate) code: Vec<u8>,
+    pub(crate) code: Arc<[u8]>,
     /// The serialized compile options that came with it.
     pub(crate) options: Vec<u8>,
 }
@@ -34,15 +36,15 @@ impl Source {
                 abi::slice(program.code.cast_const().cast::<u8>(), program.code_size, "code")?;
             Ok(Source {
                 format: abi::text(program.format, program.format_size, "format")?.to_owned(),
-                code: code.to_vec(),
+                code: code.into(),
                 options: abi::slice(options.cast::<u8>(), options_size, "compile_options")?
                     .to_vec(),
             })
         }
     }
 
-    /// Compiles the program and its options into what the client takes.
-    pub(crate) fn parse(&self) -> Result<(rxla::hlo::Module, rxla::CompileOptions)> {
+    /// What the client takes of the program and its options.
+    pub(crate) fn parse(&self) -> Result<(rxla::Source, rxla::CompileOptions)> {
         let options = crate::compile_options::read(&self.options)?;
         let format = match self.format.as_str() {
             "mlir" => rxla::Format::StableHlo,
@@ -59,13 +61,14 @@ impl Source {
             true => rxla::ArgumentForm::Tupled,
             false => rxla::ArgumentForm::Separate,
         };
-        Ok((rxla::read_module(format, &self.code, rxla::ReadOptions { arguments })?, options))
+        let read = rxla::ReadOptions { arguments };
+        Ok((rxla::Source { format, options: read, bytes: Arc::clone(&self.code) }, options))
     }
 
     /// The envelope: a magic line, then format, options and code, each with its length.
     pub(crate) fn serialize(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
-        for part in [self.format.as_bytes(), &self.options, &self.code] {
+        for part in [self.format.as_bytes(), &self.options, &*self.code] {
             bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
             bytes.extend_from_slice(part);
         }
@@ -85,7 +88,7 @@ impl Source {
         };
         let (format, options, code) = (part()?, part()?, part()?);
         let format = String::from_utf8(format).map_err(|_| broken())?;
-        if rest.is_empty() { Ok(Source { format, code, options }) } else { Err(broken()) }
+        if rest.is_empty() { Ok(Source { format, code: code.into(), options }) } else { Err(broken()) }
     }
 }
 
@@ -98,7 +101,7 @@ mod tests {
     #[test]
     fn the_envelope_is_read_back_and_checked() {
         let source =
-            Source { format: "mlir".to_owned(), code: b"ML\xefR".to_vec(), options: vec![1, 2, 3] };
+            Source { format: "mlir".to_owned(), code: b"ML\xefR"[..].into(), options: vec![1, 2, 3] };
         let bytes = source.serialize();
         assert_eq!(Source::deserialize(&bytes).unwrap(), source);
         for length in 0..bytes.len() {

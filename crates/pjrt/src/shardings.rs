@@ -3,8 +3,9 @@
 
 use std::ffi::c_char;
 
+use rxla::Executable;
 use rxla::hlo::{
-    DeviceOrder, InstructionId, Module, ShardGroup, Sharding, ShardingKind, SingleSharding,
+    DeviceOrder, InstructionId, ShardGroup, Sharding, ShardingKind, SingleSharding,
     SubgroupKind,
 };
 
@@ -36,12 +37,14 @@ impl List {
 }
 
 impl SerializedShardings {
-    pub(crate) fn of(module: &Module, partitions: usize) -> SerializedShardings {
+    pub(crate) fn of(executable: &Executable) -> SerializedShardings {
         let none = SerializedShardings { parameters: None, outputs: None };
-        let Some(entry) = module.try_entry() else { return none };
-        if partitions <= 1 {
+        // Before the module is asked for, which may have to be read.
+        if executable.options().partitions <= 1 {
             return none;
         }
+        let module = executable.module();
+        let Some(entry) = module.try_entry() else { return none };
         let sharding =
             |id: InstructionId| module[id].info().and_then(|info| info.sharding.as_ref());
         let config = &module.config;
@@ -142,7 +145,7 @@ entry! {
         let object = EXECUTABLES.get(args.executable)?;
         let executable = &object.compiled.executable;
         let shardings = object.shardings.get_or_init(|| {
-            SerializedShardings::of(executable.module(), executable.options().partitions)
+            SerializedShardings::of(executable)
         });
         args.num_parameters = executable.signature().parameters.len();
         (args.shardings, args.sharding_sizes) = out(&shardings.parameters);
@@ -155,7 +158,7 @@ entry! {
         let object = EXECUTABLES.get(args.executable)?;
         let executable = &object.compiled.executable;
         let shardings = object.shardings.get_or_init(|| {
-            SerializedShardings::of(executable.module(), executable.options().partitions)
+            SerializedShardings::of(executable)
         });
         args.num_outputs = executable.signature().outputs.len();
         (args.shardings, args.sharding_sizes) = out(&shardings.outputs);

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use rxla_base::{Error, Result};
-use rxla_cpu::Executable;
+use rxla_base::{Error, RecordReader, RecordWriter, Result};
+use rxla_cpu::{Executable, Key};
 use rxla_hlo::{Literal, Module};
 
 use super::CodeCache;
 use super::world::{KeptByCall, options};
-use crate::backend::{Backend, Program, Run};
+use crate::backend::{Backend, Program, ProgramKey, Run};
 use crate::compile_options::CompileOptions;
 
 /// Compiles what one device runs alone.
@@ -39,6 +39,28 @@ impl Backend for CpuBackend {
         let executable = rxla_cpu::compile(module, &self.options)?;
         Ok(Box::new(Compiled { executable, kept: Arc::default() }))
     }
+
+    fn key(&self, source: &[&[u8]]) -> Option<ProgramKey> {
+        self.options.llvm.disk.as_ref()?;
+        rxla_cpu::program_key(source).map(|key| ProgramKey(key.0))
+    }
+
+    fn recall(&self, key: &ProgramKey) -> Option<(Box<dyn Program>, Vec<u8>)> {
+        let kept = self.options.llvm.disk.as_ref()?.get(&Key(key.0))?;
+        let mut record = RecordReader::new(&kept);
+        let (notes, image) = (record.bytes()?, record.bytes()?);
+        // What cannot be loaded is compiled anew.
+        let executable = Executable::from_image(image).ok()??;
+        Some((Box::new(Compiled { executable, kept: Arc::default() }), notes.to_vec()))
+    }
+
+    fn keep(&self, key: &ProgramKey, program: &dyn Program, notes: &[u8]) {
+        let (Some(disk), Some(image)) = (&self.options.llvm.disk, program.image()) else { return };
+        let mut record = RecordWriter::new();
+        record.bytes(notes);
+        record.bytes(&image);
+        disk.put(&Key(key.0), &record.finish());
+    }
 }
 
 struct Compiled {
@@ -57,5 +79,9 @@ impl Program for Compiled {
 
     fn code_size(&self) -> u64 {
         self.executable.code_size() as u64
+    }
+
+    fn image(&self) -> Option<Vec<u8>> {
+        self.executable.image()
     }
 }

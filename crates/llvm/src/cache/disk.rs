@@ -1,4 +1,4 @@
-//! Compiled objects on disk: one file for each, named by its key.
+//! Compiled objects and programs on disk: one file for each, named by its key.
 //!
 //! A file is written under a name of its own and renamed when it is whole, so that no reader sees
 //! half of one; whatever a reader finds wrong with a file (another key, length or checksum than the
@@ -40,7 +40,8 @@ impl DiskCache {
         DiskCache { directory: directory.into(), bound, written }
     }
 
-    pub(crate) fn get(&self, key: &Key) -> Option<Vec<u8>> {
+    /// What was put there, whole and unchanged, or nothing.
+    pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
         let mut bytes = fs::read(self.path(key)).ok()?;
         let object = check(&bytes, key)?;
         let start = bytes.len() - object.len();
@@ -48,7 +49,7 @@ impl DiskCache {
         Some(bytes)
     }
 
-    pub(crate) fn put(&self, key: &Key, object: &[u8]) {
+    pub fn put(&self, key: &Key, object: &[u8]) {
         if object.len() as u64 > self.bound {
             return;
         }
