@@ -5,13 +5,12 @@
 use std::sync::Arc;
 
 use rxla_base::{Error, Memory, RecordReader, RecordWriter, Result};
-use rxla_hlo::shape_record::{read_array, read_shape, write_array, write_shape};
-use rxla_hlo::{ArrayShape, Module, Shape};
+use rxla_hlo::shape_record::{read_array, write_array};
+use rxla_hlo::{ArrayShape, Module};
 use rxla_llvm::Code;
 use rxla_runtime::Allocator;
 
-use super::{Executable, resolve};
-use crate::buffers::Output;
+use super::{Executable, Leaf, Source, resolve};
 use crate::program::MAIN;
 
 impl Executable {
@@ -30,17 +29,20 @@ impl Executable {
                 write_array(&mut record, shape)?;
             }
         }
-        record.count(self.outputs.len());
-        for ((shape, output), alias) in self.outputs.iter().zip(&self.aliases) {
-            write_shape(&mut record, shape)?;
-            let (kind, number) = match (output, alias) {
-                (Output::Token, _) => (0, 0),
-                (Output::Computed, None) => (1, 0),
-                (Output::Computed, Some(argument)) => (2, *argument),
-                (Output::Argument(argument), _) => (3, *argument),
+        record.count(self.results.len());
+        for leaf in &self.results {
+            let Leaf::Array { shape, bytes: _, source } = leaf else {
+                record.number(0);
+                continue;
+            };
+            let (kind, argument) = match *source {
+                Source::Fresh => (1, 0),
+                Source::Reused(argument) => (2, argument),
+                Source::Argument(argument) => (3, argument),
             };
             record.number(kind);
-            record.count(number);
+            record.count(argument);
+            write_array(&mut record, shape)?;
         }
         record.bytes(self.constants.as_slice());
         record.bytes(&self.code.image()?);
@@ -56,16 +58,14 @@ impl Executable {
         let main = unsafe { std::mem::transmute::<*const u8, super::Main>(address) };
         let mut constants = Allocator::shared().allocate(parts.constants.len())?;
         constants.as_mut_slice().copy_from_slice(parts.constants);
-        let count = parts.parameters.len();
-        let known = |(_, output, alias): &(Shape, Output, Option<usize>)| {
-            let argument = match output {
-                Output::Argument(argument) => Some(argument),
-                Output::Token | Output::Computed => alias.as_ref(),
-            };
-            argument.is_none_or(|&argument| argument < count)
+        let known = |leaf: &Leaf| match leaf {
+            Leaf::Token | Leaf::Array { source: Source::Fresh, .. } => true,
+            Leaf::Array { source: Source::Argument(argument) | Source::Reused(argument), .. } => {
+                *argument < parts.parameters.len()
+            }
         };
-        if !parts.outputs.iter().all(known) {
-            return Err(Error::internal("an image with an output of no argument"));
+        if !parts.results.iter().all(known) {
+            return Err(Error::internal("an image with a result of no argument"));
         }
         Ok(Some(Executable {
             module: Arc::new(Module::new(parts.name)),
@@ -74,8 +74,7 @@ impl Executable {
             constants,
             temp_bytes: parts.temp_bytes,
             parameters: parts.parameters,
-            aliases: parts.outputs.iter().map(|(_, _, alias)| *alias).collect(),
-            outputs: parts.outputs.into_iter().map(|(shape, output, _)| (shape, output)).collect(),
+            results: parts.results,
             fallbacks: Vec::new(),
             interpreter: None,
         }))
@@ -86,7 +85,7 @@ struct Parts<'a> {
     name: &'a str,
     temp_bytes: usize,
     parameters: Vec<Option<ArrayShape>>,
-    outputs: Vec<(Shape, Output, Option<usize>)>,
+    results: Vec<Leaf>,
     constants: &'a [u8],
     code: &'a [u8],
 }
@@ -103,23 +102,26 @@ fn parts(image: &[u8]) -> Option<Parts<'_>> {
         })
         .collect::<Option<_>>()?;
     let count = record.count()?;
-    let outputs = (0..count)
-        .map(|_| {
-            let shape = read_shape(&mut record)?;
-            let kind = record.number()?;
-            let number = record.size()?;
-            let (output, alias) = match kind {
-                0 => (Output::Token, None),
-                1 => (Output::Computed, None),
-                2 => (Output::Computed, Some(number)),
-                3 => (Output::Argument(number), None),
-                _ => return None,
-            };
-            Some((shape, output, alias))
-        })
-        .collect::<Option<_>>()?;
+    let results = (0..count).map(|_| read_leaf(&mut record)).collect::<Option<_>>()?;
     let constants = record.bytes()?;
     let code = record.bytes()?;
-    let parts = Parts { name, temp_bytes, parameters, outputs, constants, code };
+    let parts = Parts { name, temp_bytes, parameters, results, constants, code };
     record.is_empty().then_some(parts)
+}
+
+fn read_leaf(record: &mut RecordReader<'_>) -> Option<Leaf> {
+    let kind = record.number()?;
+    if kind == 0 {
+        return Some(Leaf::Token);
+    }
+    let argument = record.size()?;
+    let source = match kind {
+        1 => Source::Fresh,
+        2 => Source::Reused(argument),
+        3 => Source::Argument(argument),
+        _ => return None,
+    };
+    let shape = read_array(record)?;
+    let bytes = shape.byte_size().unwrap_or(0);
+    Some(Leaf::Array { shape: Arc::new(shape), bytes, source })
 }
