@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Dims, InstructionId, Sharding};
+use crate::{Dims, Sharding};
 
 /// `metadata={op_name="…" source_file="…" …}`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -76,7 +76,6 @@ pub struct Info {
     pub original_value: Option<OriginalValue>,
     /// `parameter_replication={true,false}`: one per leaf of a parameter.
     pub parameter_replication: Vec<bool>,
-    pub control_predecessors: Vec<InstructionId>,
     /// Attributes we do not know, kept as they were written so that they print again.
     pub unknown_attributes: Vec<(String, String)>,
 }

@@ -50,7 +50,7 @@ pub fn is_root(m: &Module, i: InstructionId) -> bool {
 
 /// Whether control edges start or end here.
 pub fn has_control_edges(m: &Module, i: InstructionId) -> bool {
-    !m[i].control_predecessors().is_empty() || !m.control_successors(i).is_empty()
+    m[i].has_control_edges()
 }
 
 // ---- shapes

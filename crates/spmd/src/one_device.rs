@@ -42,7 +42,6 @@ pub(crate) fn make(
         let info = module[call].info().cloned();
         let copy = module.add_instruction(branch, "custom-call", op, shape, arguments);
         if let Some(mut info) = info {
-            info.control_predecessors.clear();
             info.sharding = None;
             *module[copy].info_mut() = info;
         }

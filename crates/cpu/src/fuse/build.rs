@@ -78,8 +78,7 @@ fn fuse(module: &mut Module, group: &Group) -> bool {
         let name = instruction.name().to_owned();
         let info = instruction.info().cloned();
         let copy = module.add_instruction(computation, &name, op, shape, &of);
-        if let Some(mut info) = info {
-            info.control_predecessors.clear();
+        if let Some(info) = info {
             *module[copy].info_mut() = info;
         }
         copies.insert(member, copy);

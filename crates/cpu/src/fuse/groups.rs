@@ -181,5 +181,5 @@ fn moves_minor_dimension(module: &Module, id: InstructionId) -> bool {
 
 /// Whether something waits for the instruction, or it waits, without a value flowing.
 fn has_control_edges(module: &Module, id: InstructionId) -> bool {
-    !module[id].control_predecessors().is_empty()
+    module[id].has_control_edges()
 }

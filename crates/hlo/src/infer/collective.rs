@@ -6,7 +6,7 @@ use super::check::{
 };
 use super::reduce::{reducer, types};
 use crate::op::{AllToAll, CollectiveBroadcast, CollectiveGroupMode, ReplicaGroups, group_mode};
-use crate::{ArrayShape, ComputationId, Dims, ElementType, Module, Shape};
+use crate::{ArrayShape, ComputationId, Dims, ElementType, Module, Op, Shape};
 
 /// How many participants take part in one instance of a collective, if groups or module say it.
 fn participants(
@@ -101,6 +101,43 @@ pub(super) fn all_gather_start(
     let results = all_gather(module, group, along, operands, results)?;
     let operands = one_or_tuple(operands.iter().map(|&operand| operand.clone()).collect());
     Ok(Shape::tuple([operands, results]))
+}
+
+/// Whether the start of a collective of one array is declared in the form of another collective, as
+/// XLA's importers take it: the result alone where operand and result are due, or both where the
+/// result alone is due.
+pub(super) fn other_form(op: &Op, operands: &[&Shape], inferred: &Shape, declared: &Shape) -> bool {
+    match (op, operands) {
+        (Op::AllGatherStart(_) | Op::CollectivePermuteStart(_), [_]) => {
+            second_part(inferred).is_ok_and(|result| agree(&result, declared))
+        }
+        (Op::AllReduceStart(_), [operand]) => {
+            agree(declared, &Shape::tuple([(*operand).clone(), inferred.clone()]))
+        }
+        (_other, _) => false,
+    }
+}
+
+/// What is waited for: part 1 of what the start gives, or all of it where the start says its result
+/// alone.
+pub(super) fn done(operand: &Shape) -> Result<Shape> {
+    match operand {
+        Shape::Array(_) => Ok(operand.clone()),
+        Shape::Tuple(_) | Shape::Buffer(_) | Shape::Token | Shape::Opaque => second_part(operand),
+    }
+}
+
+/// The same for `all-reduce-done`: its start gives all results, or operand and result. Which one it
+/// is, `declared` tells.
+pub(super) fn all_reduce_done(operand: &Shape, declared: Option<&Shape>) -> Shape {
+    match (operand.as_tuple(), declared) {
+        (Some([first, result]), Some(declared @ Shape::Array(_)))
+            if agree(first, result) && agree(result, declared) =>
+        {
+            result.clone()
+        }
+        _whole => operand.clone(),
+    }
 }
 
 /// Part 1 of what the start gives.

@@ -49,7 +49,10 @@ pub fn infer(
     };
     let inferred = checked(module, op, operands, declared).map_err(named)?;
     let Some(declared) = declared else { return Ok(inferred) };
-    if !(agree(declared, &inferred) || may_declare(op, &inferred, declared)) {
+    let fits = agree(declared, &inferred)
+        || may_declare(op, &inferred, declared)
+        || collective::other_form(op, operands, &inferred, declared);
+    if !fits {
         return Err(Diagnostic::error(format!(
             "declared `{declared}`, but `{}` gives `{inferred}`",
             op.name()
@@ -291,10 +294,10 @@ fn infer_op(
             };
             collective::all_gather_start(module, &group, &op.dimensions, operands, declared)
         }
-        Op::AllGatherDone(_) | Op::CollectivePermuteDone(_) => collective::second_part(operands[0]),
+        Op::AllGatherDone(_) | Op::CollectivePermuteDone(_) => collective::done(operands[0]),
+        Op::AllReduceDone(_) => Ok(collective::all_reduce_done(operands[0], declared)),
         Op::AllReduce(op) => collective::all_reduce(module, op.to_apply, operands),
         Op::AllReduceStart(op) => collective::all_reduce(module, op.to_apply, operands),
-        Op::AllReduceDone(_) => Ok(operands[0].clone()),
         Op::AllToAll(op) => collective::all_to_all(module, op, operands),
         Op::CollectiveBroadcast(op) => collective::collective_broadcast(op, operands),
         Op::CollectivePermute(op) => collective::collective_permute(&op.slice_sizes, operands),

@@ -52,8 +52,7 @@ impl Module {
             let (op, shape) = (instruction.op.clone(), instruction.shape.clone());
             let info = instruction.info().cloned();
             let copy = self.add_instruction(into, &name, op, shape, &operands);
-            if let Some(mut info) = info {
-                info.control_predecessors.clear();
+            if let Some(info) = info {
                 *self[copy].info_mut() = info;
             }
             for predecessor in before {

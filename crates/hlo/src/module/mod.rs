@@ -6,6 +6,7 @@
 //! [`Module::replace_with`], which carry metadata, sharding and control edges over.
 
 mod config;
+mod control_edges;
 mod copy;
 mod order;
 
@@ -18,6 +19,7 @@ use rustc_hash::FxHashMap;
 use rxla_base::{Arena, Id};
 use smallvec::SmallVec;
 
+use self::control_edges::ControlEdges;
 use crate::metadata::Info;
 use crate::{Metadata, Op, ProgramShape, Shape};
 
@@ -48,6 +50,8 @@ pub struct Instruction {
     parent: ComputationId,
     removed: bool,
     info: Option<Box<Info>>,
+    /// Rare, and so apart.
+    control: Option<Box<ControlEdges>>,
 }
 
 impl Instruction {
@@ -75,8 +79,7 @@ impl Instruction {
         self.info.as_deref()
     }
 
-    /// The info for writing, made if there was none. Control predecessors are written by
-    /// [`Module::add_control_edge`].
+    /// The info for writing, made if there was none.
     pub fn info_mut(&mut self) -> &mut Info {
         self.info.get_or_insert_default()
     }
@@ -86,7 +89,15 @@ impl Instruction {
     }
 
     pub fn control_predecessors(&self) -> &[InstructionId] {
-        self.info.as_ref().map_or(&[], |info| &info.control_predecessors)
+        self.control.as_ref().map_or(&[], |control| &control.predecessors)
+    }
+
+    pub fn control_successors(&self) -> &[InstructionId] {
+        self.control.as_ref().map_or(&[], |control| &control.successors)
+    }
+
+    pub fn has_control_edges(&self) -> bool {
+        !self.control_predecessors().is_empty() || !self.control_successors().is_empty()
     }
 }
 
@@ -141,8 +152,6 @@ pub struct Module {
     entry: Option<ComputationId>,
     /// How many names of each stem were given out, per kind of thing named.
     instruction_names: FxHashMap<Arc<str>, u32>,
-    /// Whether any control edge was ever made; most modules have none and need no search.
-    has_control_edges: bool,
     computation_names: FxHashMap<Arc<str>, u32>,
 }
 
@@ -242,6 +251,7 @@ impl Module {
             instruction.removed = true;
             instruction.operands.clear();
             instruction.users.clear();
+            instruction.control = None;
         }
         self.computation_order.retain(|&c| c != computation);
     }
@@ -291,6 +301,7 @@ impl Module {
             parent: computation,
             removed: false,
             info: None,
+            control: None,
         })
     }
 
@@ -305,11 +316,7 @@ impl Module {
     ) -> InstructionId {
         let model = &self.instructions[like];
         let name = if model.op.name() == op.name() { model.name.clone() } else { op.name().into() };
-        let info = model.info.as_ref().map(|info| {
-            let mut info = info.clone();
-            info.control_predecessors.clear();
-            info
-        });
+        let info = model.info.clone();
         let id = self.add_instruction(model.parent, &name, op, shape, operands);
         self.instructions[id].info = info;
         id
@@ -392,15 +399,6 @@ impl Module {
         self.computations[parent].root = Some(instruction);
     }
 
-    /// Orders `before` before `after` although no value flows.
-    pub fn add_control_edge(&mut self, before: InstructionId, after: InstructionId) {
-        self.has_control_edges = true;
-        let predecessors = &mut self.instructions[after].info_mut().control_predecessors;
-        if !predecessors.contains(&before) {
-            predecessors.push(before);
-        }
-    }
-
     /// Removes an instruction. Panics if it has users, or is the root.
     ///
     /// A parameter may be removed only with [`Module::remove_parameter`].
@@ -479,50 +477,11 @@ impl Module {
             self.instructions[operand].users.retain(|user| *user != instruction);
         }
         self.instructions[instruction].removed = true;
-        // Control edges are rare: what waited for the removed one waits for its predecessors.
-        let successors: Vec<_> = self.control_successors(instruction);
-        if !successors.is_empty() {
-            let inherited = self.instructions[instruction].control_predecessors().to_vec();
-            for successor in successors {
-                let edges = &mut self.instructions[successor].info_mut().control_predecessors;
-                edges.retain(|&edge| edge != instruction);
-                for &edge in &inherited {
-                    if !edges.contains(&edge) {
-                        edges.push(edge);
-                    }
-                }
-            }
-        }
-    }
-
-    /// What waits for an instruction although no value flows.
-    pub fn control_successors(&self, of: InstructionId) -> Vec<InstructionId> {
-        let parent = self.instructions[of].parent;
-        if !self.has_control_edges {
-            return Vec::new();
-        }
-        self.computations[parent]
-            .instructions
-            .iter()
-            .copied()
-            .filter(|&i| self.instructions[i].control_predecessors().contains(&of))
-            .collect()
-    }
-
-    fn move_control_edges(&mut self, old: InstructionId, new: InstructionId) {
-        for successor in self.control_successors(old) {
-            if successor != new {
-                let edges = &mut self.instructions[successor].info_mut().control_predecessors;
-                edges.retain(|&edge| edge != old && edge != new);
-                edges.push(new);
-            }
-        }
-        if !self.instructions[old].control_predecessors().is_empty() {
-            let edges = std::mem::take(&mut self.instructions[old].info_mut().control_predecessors);
-            for edge in edges {
-                if edge != new {
-                    self.add_control_edge(edge, new);
-                }
+        // What waited for the removed one waits for its predecessors.
+        let (predecessors, successors) = self.take_control_edges(instruction);
+        for &after in &successors {
+            for &before in &predecessors {
+                self.add_control_edge(before, after);
             }
         }
     }

@@ -104,10 +104,13 @@ fn is_collective(op: &Op) -> bool {
     matches!(
         op,
         Op::AllGather(_)
+            | Op::AllGatherStart(_)
             | Op::AllReduce(_)
+            | Op::AllReduceStart(_)
             | Op::AllToAll(_)
             | Op::CollectiveBroadcast(_)
             | Op::CollectivePermute(_)
+            | Op::CollectivePermuteStart(_)
             | Op::RaggedAllToAll(_)
             | Op::ReduceScatter(_)
             | Op::CustomCall(_)

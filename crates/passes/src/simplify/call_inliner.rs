@@ -72,7 +72,7 @@ pub(crate) fn inline_with(
 ) {
     let fresh = module.instruction_capacity();
     let before = module[site].control_predecessors().to_vec();
-    let after = module.control_successors(site);
+    let after = module[site].control_successors().to_vec();
     let root = module.inline_at(site, callee, arguments);
     let body = (fresh..module.instruction_capacity()).map(InstructionId::from_index);
     for inlined in body.clone() {
@@ -81,7 +81,7 @@ pub(crate) fn inline_with(
     if !(before.is_empty() && after.is_empty()) {
         // All of the body happens where the call happened. A body that is nothing but a parameter
         // happens nowhere, and what waited for it waits for its predecessors when it goes.
-        detach(module, site, &after);
+        module.take_control_edges(site);
         for inlined in body.clone() {
             before.iter().for_each(|&b| module.add_control_edge(b, inlined));
             after.iter().for_each(|&a| module.add_control_edge(inlined, a));
@@ -104,13 +104,5 @@ fn inherit_metadata(module: &mut Module, site: InstructionId, inlined: Instructi
         && place != Default::default()
     {
         module[inlined].info_mut().metadata = place;
-    }
-}
-
-/// Takes the control edges of an instruction away.
-fn detach(module: &mut Module, site: InstructionId, after: &[InstructionId]) {
-    module[site].info_mut().control_predecessors.clear();
-    for &successor in after {
-        module[successor].info_mut().control_predecessors.retain(|&edge| edge != site);
     }
 }

@@ -51,7 +51,7 @@ impl<'a> Parser<'a> {
             let span = parser.token.span();
             let name = parser.name("the name of an instruction")?;
             match parser.scope().names.get(name).copied() {
-                Some(Some(instruction)) => draft.info().control_predecessors.push(instruction),
+                Some(Some(instruction)) => draft.control_predecessors.push(instruction),
                 Some(None) => return Err(Failed),
                 None => {
                     let message =

@@ -20,6 +20,7 @@ pub(super) struct Draft<'a> {
     pub(super) shape: Option<Shape>,
     pub(super) operands: Operands,
     pub(super) info: Option<Box<Info>>,
+    pub(super) control_predecessors: Vec<InstructionId>,
     /// The attributes given so far.
     given: Vec<&'a str>,
     /// The two branches of a conditional on a `pred`.
@@ -80,6 +81,7 @@ impl<'a> Parser<'a> {
             shape,
             operands: Operands::new(),
             info: None,
+            control_predecessors: Vec::new(),
             given: Vec::new(),
             branches: [None; 2],
             span: name.to(span),
@@ -202,17 +204,18 @@ impl<'a> Parser<'a> {
         self.complete_attributes(&mut draft);
         self.finish_wrapped(&mut draft)?;
         let shape = match draft.shape.take() {
+            // As XLA's reader does: what the transfer says is what arrives.
+            Some(_) if matches!(draft.op, Op::RecvDone(_)) => self.inferred_shape(&draft)?,
             Some(shape) => shape,
             None => self.inferred_shape(&draft)?,
         };
         let computation = self.scope().computation;
         let id = self.module.add_instruction(computation, name, draft.op, shape, &draft.operands);
-        if let Some(mut info) = draft.info {
-            let predecessors = std::mem::take(&mut info.control_predecessors);
+        if let Some(info) = draft.info {
             *self.module[id].info_mut() = *info;
-            for predecessor in predecessors {
-                self.module.add_control_edge(predecessor, id);
-            }
+        }
+        for predecessor in draft.control_predecessors {
+            self.module.add_control_edge(predecessor, id);
         }
         Ok(id)
     }

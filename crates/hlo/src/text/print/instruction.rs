@@ -167,9 +167,7 @@ impl<'m> Printer<'m> {
         if !hides_calls {
             self.call_attributes(instruction);
         }
-        if let Some(info) = info {
-            self.common_attributes(info);
-        }
+        self.common_attributes(instruction);
         if let Op::Unary(unary) = &instruction.op
             && let Some(accuracy) = &unary.result_accuracy
             && !accuracy.is_implied()
@@ -237,7 +235,9 @@ impl<'m> Printer<'m> {
         value.print(self);
     }
 
-    fn common_attributes(&mut self, info: &Info) {
+    fn common_attributes(&mut self, instruction: &Instruction) {
+        let none = Info::default();
+        let info = instruction.info().unwrap_or(&none);
         if let Some(sharding) = &info.sharding {
             self.push(", sharding=");
             self.sharding(sharding);
@@ -246,10 +246,11 @@ impl<'m> Printer<'m> {
             self.push(", frontend_attributes=");
             self.frontend_attributes(&info.frontend_attributes);
         }
-        if self.options.control_dependencies && !info.control_predecessors.is_empty() {
+        let predecessors = instruction.control_predecessors();
+        if self.options.control_dependencies && !predecessors.is_empty() {
             self.push(", control-predecessors=");
             let module = self.module();
-            self.braced(&info.control_predecessors, ", ", |printer, &predecessor| {
+            self.braced(predecessors, ", ", |printer, &predecessor| {
                 printer.named(module[predecessor].name());
             });
         }
