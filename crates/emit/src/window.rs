@@ -6,7 +6,7 @@
 
 use rxla_base::{Error, Result};
 use rxla_hlo::op::{BinaryKind, PaddingDimension, ReduceWindow, Window, WindowDimension};
-use rxla_hlo::{ArrayLiteral, ElementType, Op, TypeClass};
+use rxla_hlo::{ArrayLiteral, ElementType, Module, Op, TypeClass};
 use rxla_kernel::{LoopKind, Value};
 
 use crate::affine::{Affine, Index};
@@ -44,6 +44,7 @@ pub(crate) fn element(emitter: &mut Emitter<'_>, node: &Node, op: &ReduceWindow)
         )));
     }
     let padding = padding_of(&op.window);
+    let neutral = starts_neutral(module, node, op);
     let first = initial(emitter, node, types.len())?;
     let mut depth = emitter.frames[node.frame].depth;
     depth = node.index.iter().map(|index| emitter.depth_of(index)).fold(depth, usize::max);
@@ -53,19 +54,37 @@ pub(crate) fn element(emitter: &mut Emitter<'_>, node: &Node, op: &ReduceWindow)
         let step = |emitter: &mut Emitter<'_>, inner: &Index, sums: Vec<Element>| {
             let place = place_in(&op.window, &node.index, inner);
             let padded = padded_index(emitter, &place, &padding, &dims);
+            if padded.outside {
+                return Ok(sums);
+            }
+            let condition = padded.condition(emitter);
             let mut elements = Vec::new();
             for (k, &first) in first.iter().enumerate() {
-                if padded.outside {
-                    elements.push(first.element);
-                    continue;
-                }
                 let inside = emitter.element(&emitter.operand(node, k, padded.index.clone()))?;
-                elements.push(match padded.condition(emitter) {
-                    Some(condition) => choose(emitter, condition, inside, first)?.element,
-                    None => inside.element,
+                elements.push(match condition {
+                    // To leave it out, or to combine with what changes nothing, is the same, and
+                    // the reducer stays the last step, which schedules look for.
+                    Some(condition) if neutral => {
+                        choose(emitter, condition, inside, first)?.element
+                    }
+                    Some(_) | None => inside.element,
                 });
             }
-            apply(emitter, op.to_apply, sums, elements)
+            let combined = apply(emitter, op.to_apply, sums.clone(), elements)?;
+            match condition {
+                Some(condition) if !neutral => {
+                    let depth = emitter.depth();
+                    let here = |element: Element| Placed { element, depth };
+                    let pairs = combined.into_iter().zip(sums);
+                    pairs
+                        .map(|(new, old)| {
+                            let chosen = choose(emitter, condition, here(new), here(old))?;
+                            Ok::<_, Error>(chosen.element)
+                        })
+                        .collect()
+                }
+                Some(_) | None => Ok(combined),
+            }
         };
         let id = NestId::Inner(node.id);
         let start: Vec<Element> = first.iter().map(|placed| placed.element).collect();
@@ -144,11 +163,8 @@ pub(crate) fn cumulative(
     op: &ReduceWindow,
 ) -> Option<Cumulative> {
     let operand = array(emitter.module.operand_shape(node.id, 0)).ok()?;
-    // Padding counts as elements, which must change nothing.
-    let &[_, initial] = emitter.module[node.id].operands() else { return None };
-    let Op::Constant(initial) = &emitter.module[initial].op else { return None };
-    let kind = binary_kind(emitter.module, op.to_apply)?;
-    if !is_identity(initial.literal.as_array()?, kind) {
+    // Each result starts anew, which must change nothing where it goes on from the one before.
+    if !starts_neutral(emitter.module, node, op) {
         return None;
     }
     let dims = &operand.dims;
@@ -170,6 +186,14 @@ pub(crate) fn cumulative(
         found = Some(Cumulative { dimension, direction });
     }
     found
+}
+
+/// Whether the initial value is known to change nothing that it is combined with.
+fn starts_neutral(module: &Module, node: &Node, op: &ReduceWindow) -> bool {
+    let &[_, initial] = module[node.id].operands() else { return false };
+    let Op::Constant(initial) = &module[initial].op else { return false };
+    let kind = binary_kind(module, op.to_apply);
+    initial.literal.as_array().zip(kind).is_some_and(|(scalar, kind)| is_identity(scalar, kind))
 }
 
 /// Whether a scalar combined with anything by a function gives that thing.

@@ -7,6 +7,7 @@ use rxla_hlo::{ArrayLiteral, InstructionId, Literal, Shape};
 
 use crate::context::Context;
 use crate::dispatch::{array_shape, arrays};
+use crate::layer_norm::layer_norm;
 use crate::lift::take;
 use crate::movement::{set_dimension_size, to_i64};
 use crate::options::CustomCallRequest;
@@ -18,6 +19,7 @@ const IDENTITIES: &[&str] = &[
     "SPMDFullToShardShape",
     "SPMDShardToFullShape",
     "LayoutConstraint",
+    "SetBound",
     "annotate_device_placement",
     "MoveToHost",
     "MoveToDevice",
@@ -64,6 +66,10 @@ pub(crate) fn custom_call(
         return Ok(operands.into_iter().next().expect("checked above"));
     }
     match target {
+        "__onednn$layernorm" => {
+            let config = instruction.info().map_or("", |info| &info.backend_config);
+            Ok(layer_norm(&arrays(operands)?, config)?.into())
+        }
         "TopK" => top_k(arrays(operands)?, &instruction.shape),
         "SliceToDynamic" => slice_to_dynamic(arrays(operands)?, &instruction.shape),
         "PadToStatic" => pad_to_static(arrays(operands)?, &instruction.shape),

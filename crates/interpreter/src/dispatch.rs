@@ -41,11 +41,9 @@ pub(crate) fn evaluate(
         // Structure.
         Op::Tuple(_) => Ok(Literal::Tuple(operands)),
         Op::AfterAll(_) => Ok(Literal::Token),
-        Op::Copy(_)
-        | Op::Domain(_)
-        | Op::OptimizationBarrier(_)
-        | Op::AsyncUpdate(_)
-        | Op::AllReduceDone(_) => Ok(take::<1, _>(operands)?.into_iter().next().expect("one")),
+        Op::Copy(_) | Op::Domain(_) | Op::OptimizationBarrier(_) | Op::AsyncUpdate(_) => {
+            Ok(take::<1, _>(operands)?.into_iter().next().expect("one"))
+        }
         Op::AddDependency(_) => {
             let [value, _] = take(operands)?;
             Ok(value)
@@ -55,8 +53,15 @@ pub(crate) fn evaluate(
             Ok(Literal::Tuple(vec![value.clone(), value, Literal::scalar(0u32)]))
         }
         Op::CopyDone(_) => element(operands, 0),
-        Op::AllGatherDone(_) | Op::CollectivePermuteDone(_) | Op::AsyncDone(_) => {
-            element(operands, 1)
+        Op::AsyncDone(_) => element(operands, 1),
+        Op::AllGatherDone(_) | Op::AllReduceDone(_) | Op::CollectivePermuteDone(_) => {
+            // The start gives what it is declared to give: operands and results, or results alone.
+            let started = cx.module.operand_shape(id, 0).without_layout();
+            if started.compatible(&shape.without_layout()) {
+                Ok(take::<1, _>(operands)?.into_iter().next().expect("one"))
+            } else {
+                element(operands, 1)
+            }
         }
         Op::Parameter(_) | Op::Constant(_) | Op::GetTupleElement(_) => {
             Err(Error::internal("this op is computed by the plan"))

@@ -33,6 +33,7 @@ mod dynamic_slice;
 pub mod elementwise;
 mod fft;
 mod gather;
+mod layer_norm;
 mod lift;
 mod linear;
 mod matmul;

@@ -158,6 +158,50 @@ impl Fold {
         to_type(operand, self.element_type)
     }
 
+    /// A scalar that changes no value it is combined with, to the bit; `None` for products of complex
+    /// numbers, of which 1 times an infinity is a NaN.
+    pub(crate) fn identity(self) -> Option<ArrayLiteral> {
+        use rxla_hlo::native::{C64, C128, Pred};
+        macro_rules! integer {
+            ($t:ty) => {
+                ArrayLiteral::scalar(match self.kind {
+                    BinaryKind::Multiply => 1,
+                    BinaryKind::Maximum => <$t>::MIN,
+                    BinaryKind::Minimum => <$t>::MAX,
+                    BinaryKind::And => !0,
+                    _ => <$t>::default(),
+                })
+            };
+        }
+        macro_rules! float {
+            ($t:ty) => {
+                ArrayLiteral::scalar(match self.kind {
+                    BinaryKind::Multiply => 1.0,
+                    BinaryKind::Maximum => <$t>::NEG_INFINITY,
+                    BinaryKind::Minimum => <$t>::INFINITY,
+                    // Of the two zeros the one that leaves both as they are.
+                    _ => -0.0,
+                })
+            };
+        }
+        Some(match self.element_type {
+            ElementType::Pred => ArrayLiteral::scalar(Pred::from(self.kind == BinaryKind::And)),
+            ElementType::S32 => integer!(i32),
+            ElementType::S64 => integer!(i64),
+            ElementType::U32 => integer!(u32),
+            ElementType::U64 => integer!(u64),
+            ElementType::F32 => float!(f32),
+            ElementType::F64 => float!(f64),
+            ElementType::C64 if self.kind == BinaryKind::Add => {
+                ArrayLiteral::scalar(C64::new(-0.0, -0.0))
+            }
+            ElementType::C128 if self.kind == BinaryKind::Add => {
+                ArrayLiteral::scalar(C128::new(-0.0, -0.0))
+            }
+            _other => return None,
+        })
+    }
+
     /// Calls the visitor with the function.
     pub(crate) fn visit<V: FoldVisitor>(self, visitor: V) -> V::Output {
         use rxla_hlo::native::{C64, C128};

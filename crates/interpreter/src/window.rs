@@ -2,10 +2,12 @@
 
 use bytemuck::Pod;
 use rxla_base::Result;
+use rxla_hlo::native::Pred;
 use rxla_hlo::op::{PaddingDimension, SelectAndScatter, Window};
 use rxla_hlo::{ArrayLiteral, ArrayShape, ComputationId, Dims, ElementType};
 
 use crate::context::Context;
+use crate::elementwise;
 use crate::lift::apply;
 use crate::matmul::to_type;
 use crate::movement::{fill, pad, take};
@@ -15,7 +17,8 @@ use crate::strided::{CopyPlan, Extents, Odometer, for_each_run, row_major, with_
 use crate::strided::{words, words_mut};
 
 /// One result per operand: the initial value combined with the elements of each window, in
-/// row-major order. Padding counts as elements with the initial value.
+/// row-major order. Where a window reaches into padding there is no element, as in XLA. StableHLO
+/// has the initial value there, which is the same for one that changes nothing.
 pub(crate) fn reduce_window(
     cx: &Context<'_>,
     operands: Vec<ArrayLiteral>,
@@ -25,11 +28,12 @@ pub(crate) fn reduce_window(
 ) -> Result<Vec<ArrayLiteral>> {
     if let ([operand], Reducer::Binary(kind)) = (&*operands, cx.plans.reducer(cx.module, to_apply))
         && let Some(fold) = Fold::stepwise(kind, operand.element_type())
+        && let Some(identity) = fold.identity()
     {
         let element_type = operand.element_type();
         let initial = fold.widen(initial[0].clone())?;
         let [operand] = crate::lift::take(operands)?;
-        let padded = pad_for(&fold.widen(operand)?, &initial, window)?;
+        let padded = pad_for(&fold.widen(operand)?, &identity, window)?;
         let views = Views::new(padded.dims(), window);
         let mut result = fill(&initial, &views.out_dims)?;
         if !result.is_empty() {
@@ -37,6 +41,8 @@ pub(crate) fn reduce_window(
         }
         return Ok(vec![to_type(result, element_type)?]);
     }
+    let everywhere = fill(&ArrayLiteral::scalar(Pred::TRUE), operands[0].dims())?;
+    let inside = pad_for(&everywhere, &ArrayLiteral::scalar(Pred::FALSE), window)?;
     let padded: Vec<ArrayLiteral> = operands
         .iter()
         .zip(initial)
@@ -50,11 +56,17 @@ pub(crate) fn reduce_window(
         let mut positions = views.positions();
         while let Some([from]) = positions.next() {
             cx.check_limits()?;
-            let mut arguments = sums;
+            let inside = views.view(&inside, from)?;
+            let mut arguments = sums.clone();
             for operand in &padded {
                 arguments.push(views.view(operand, from)?);
             }
-            sums = apply(cx, to_apply, arguments, n)?;
+            let combined = apply(cx, to_apply, arguments, n)?;
+            sums = combined
+                .into_iter()
+                .zip(sums)
+                .map(|(new, old)| elementwise::select(&inside, new, old))
+                .collect::<Result<_>>()?;
         }
     }
     sums.into_iter()

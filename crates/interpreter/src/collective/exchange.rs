@@ -29,17 +29,33 @@ pub(crate) fn evaluate(
             let mode = mode(op.channel_id, Some(op.use_global_device_ids), None)?;
             let met = Met::new(cx, id, &op.replica_groups, mode, operands.clone())?;
             let gathered = all_gather(&met, one_dimension(&op.dimensions)?)?;
+            if shape.as_array().is_some() {
+                return Ok(single_or_tuple_of(gathered));
+            }
             Ok(Literal::Tuple(vec![single_or_tuple(operands), single_or_tuple_of(gathered)]))
         }
         Op::AllReduce(op) => {
+            if cx.collectives.is_alone() {
+                return Ok(single_or_tuple(operands));
+            }
             let mode = mode(op.channel_id, Some(op.use_global_device_ids), op.mode)?;
             let met = Met::new(cx, id, &op.replica_groups, mode, operands)?;
             Ok(results(shape, all_reduce(cx, &met, op.to_apply)?))
         }
         Op::AllReduceStart(op) => {
-            let mode = mode(op.channel_id, Some(op.use_global_device_ids), op.mode)?;
-            let met = Met::new(cx, id, &op.replica_groups, mode, operands)?;
-            Ok(results(shape, all_reduce(cx, &met, op.to_apply)?))
+            let both = operands.len() == 1 && shape.as_tuple().is_some();
+            let operand = both.then(|| operands[0].clone());
+            let result = if cx.collectives.is_alone() {
+                single_or_tuple(operands)
+            } else {
+                let mode = mode(op.channel_id, Some(op.use_global_device_ids), op.mode)?;
+                let met = Met::new(cx, id, &op.replica_groups, mode, operands)?;
+                single_or_tuple_of(all_reduce(cx, &met, op.to_apply)?)
+            };
+            Ok(match operand {
+                Some(operand) => Literal::Tuple(vec![operand, result]),
+                None => result,
+            })
         }
         Op::ReduceScatter(op) => {
             let mode = mode(op.channel_id, Some(op.use_global_device_ids), op.mode)?;
@@ -70,6 +86,9 @@ pub(crate) fn evaluate(
             let pairs = &op.source_target_pairs;
             let (channel, sizes) = (op.channel_id, &op.slice_sizes);
             let result = permute(cx, id, channel, pairs, sizes, operands.clone())?;
+            if shape.as_array().is_some() {
+                return Ok(result);
+            }
             let context = Literal::scalar(0u32);
             Ok(Literal::Tuple(vec![single_or_tuple(operands), result, context.clone(), context]))
         }

@@ -81,6 +81,12 @@ impl Collectives {
         device.replica * self.partition_count + device.partition
     }
 
+    /// Whether there is one device only. XLA's client then takes reductions over devices for their
+    /// operands, whatever groups of other devices the module names.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.replica_count * self.partition_count == 1
+    }
+
     fn name(&self, device: usize) -> String {
         format!(
             "replica {} partition {}",
