@@ -1,5 +1,7 @@
 //! Every pass with its default options, one line each, and every pipeline by name.
 
+use rxla_hlo::ElementType;
+
 use crate::pass::Pass;
 use crate::pipeline::{self, Pipeline};
 use crate::{algebraic, canonicalize, control, simplify};
@@ -16,9 +18,18 @@ pub const ALL: &[&dyn Pass] = &[
     &canonicalize::optimization_barrier_expander::OptimizationBarrierExpander,
     &simplify::hlo_dce::HloDce,
     &canonicalize::dot_decomposer::DotDecomposer,
+    &canonicalize::hlo_element_type_converter::HloElementTypeConverter {
+        eliminate: ElementType::Bf16,
+        replace_with: ElementType::F32,
+    },
     &simplify::flatten_call_graph::FlattenCallGraph,
+    &canonicalize::logistic_expander::LogisticExpander,
     &canonicalize::map_inliner::MapInliner,
+    &canonicalize::reshape_decomposer::ReshapeDecomposer,
     &simplify::reshape_mover::ReshapeMover,
+    &canonicalize::rng_bit_generator_expander::RngBitGeneratorExpander,
+    &canonicalize::rng_expander::RngExpander,
+    &canonicalize::select_and_scatter_expander::SelectAndScatterExpander,
     &control::conditional_simplifier::ConditionalSimplifier,
     &simplify::sort_simplifier::SortSimplifier,
     &control::while_loop_simplifier::WhileLoopSimplifier,

@@ -219,7 +219,6 @@ mod tests {
     use rxla_hlo::{BinaryKind, Op};
 
     use super::*;
-    use crate::rules;
 
     /// `x + y => y + x`, for ever
     fn back_and_forth(m: &mut Module, i: InstructionId) -> Option<InstructionId> {

@@ -2,9 +2,10 @@
 
 use rxla_hlo::op::{
     BitcastConvert, Clamp, Compare, ComparisonDirection, Concatenate, Convert, Dot, DynamicSlice,
-    DynamicUpdateSlice, Gather, Iota, OptimizationBarrier, Pad, PaddingDimension, Reduce,
-    ReducePrecision, ReduceWindow, Reshape, Reverse, Scatter, Select, Slice, SliceDimension, Sort,
-    Transpose, Window, WindowDimension,
+    DynamicUpdateSlice, Gather, Iota, Largest, OptimizationBarrier, Pad, PaddingDimension,
+    RandomAlgorithm, Reduce, ReducePrecision, ReduceWindow, Reshape, Reverse, RngBitGenerator,
+    Scatter, Select, SelectAndScatter, Slice, SliceDimension, Sort, TopK, Transpose, Window,
+    WindowDimension,
 };
 use rxla_hlo::{ArrayShape, BinaryKind, Dims, ElementType, InstructionId, Op, Shape, UnaryKind};
 
@@ -52,7 +53,10 @@ const STEPS: &[Step] = &[
     dynamic_update_slice,
     gather,
     scatter,
+    select_and_scatter,
     sort,
+    topk,
+    random_bits,
     reduce_precision,
     bitcast_convert,
     barrier,
@@ -483,6 +487,58 @@ fn sort(g: &mut Generator, scope: &mut Scope) -> Option<InstructionId> {
         to_apply: comparator,
     };
     g.add(scope, op, &operands)
+}
+
+/// Elements that windows select, by a comparison, and what is combined there.
+fn select_and_scatter(g: &mut Generator, scope: &mut Scope) -> Option<InstructionId> {
+    let x = g.any_where(scope, |shape| shape.rank() > 0 && !shape.element_type.is_complex())?;
+    let shape = g.shape_of(x);
+    let mut source = shape.clone();
+    let mut dimensions = Vec::new();
+    for size in &mut source.dims {
+        let window = WindowDimension {
+            stride: g.random.between(1, 3),
+            padding_low: g.random.between(0, 2),
+            padding_high: g.random.between(0, 2),
+            ..WindowDimension::new(g.random.between(1, 4))
+        };
+        let room = *size + window.padding_low + window.padding_high - window.size;
+        *size = if room < 0 { 0 } else { room / window.stride + 1 };
+        dimensions.push(window);
+    }
+    let source = g.of_shape_or_constant(scope, &source)?;
+    let init = g.of_shape(scope, &ArrayShape::scalar(shape.element_type))?;
+    let select = g.module.add_computation("select");
+    let [a, b] = ["a", "b"]
+        .map(|name| g.module.add_parameter(select, name, Shape::scalar(shape.element_type)));
+    let direction = g.random.pick(&[ComparisonDirection::Ge, ComparisonDirection::Lt]);
+    let root = g.module.add(select, Op::compare(direction), &[a, b]).ok()?;
+    g.module.set_root(root);
+    let kind = g.random.pick(REDUCERS);
+    let scatter = g.module.add_scalar_computation(kind, shape.element_type).ok()?;
+    let op = SelectAndScatter { window: Window { dimensions }, select, scatter };
+    g.add(scope, op, &[x, source, init])
+}
+
+fn topk(g: &mut Generator, scope: &mut Scope) -> Option<InstructionId> {
+    let x = g.any_where(scope, |shape| shape.rank() > 0 && !shape.element_type.is_complex())?;
+    let row = *g.shape_of(x).dims.last()?;
+    let k = g.random.between(0, row + 1);
+    let op = TopK { k, largest: Largest(g.random.once_in(2)), is_stable: true };
+    g.add(scope, op, &[x])
+}
+
+/// Random bits are as good as any: they follow from a state.
+fn random_bits(g: &mut Generator, scope: &mut Scope) -> Option<InstructionId> {
+    let words = g.random.pick(&[2, 2, 3]);
+    let state = ArrayShape::new(ElementType::U64, [words]);
+    let state = g.of_shape_or_constant(scope, &state)?;
+    let types =
+        &[ElementType::U32, ElementType::U32, ElementType::U64, ElementType::S8, ElementType::U16];
+    let values = Shape::array(g.random.pick(types), g.dims());
+    let algorithm = g.random.pick(&[RandomAlgorithm::ThreeFry, RandomAlgorithm::Philox]);
+    let shape = Shape::tuple([g.module[state].shape.clone(), values]);
+    g.add_shaped(scope, RngBitGenerator { algorithm }, shape, &[state])
 }
 
 fn barrier(g: &mut Generator, scope: &mut Scope) -> Option<InstructionId> {
