@@ -9,11 +9,16 @@ accepts, it counts
 
   parsed     read by `rxla print`
   fixpoint   printed again from what was printed, with the same text
-  verified   accepted by `rxla verify`
+  verified   accepted by `rxla verify`, of those that jaxlib's checks do not reject
   accepted   the printed text is accepted by jaxlib
   equal      and means the same there: canonical texts are equal
 
 and lists each module that fails with the reason. Exits with 0 also if some fail: it measures.
+
+XLA's parser does not verify, and some modules are there to be rejected. Where `rxla verify` rejects one, jaxlib is
+asked to import it (which infers shapes anew), to verify the StableHLO, and to compile it for the entry layout that the
+module states, which runs XLA's HLO verifier. If one of these finds shapes that contradict each other, the module is
+counted apart, with jaxlib's words. Neither failures of another kind nor what has no StableHLO form count for that.
 """
 
 import argparse
@@ -73,9 +78,14 @@ def oracle():
         except Exception as error:  # the parser's message
             return None, one_line(str(error))
 
+    judged = None
     for line in sys.stdin:
         request = json.loads(line)
         answer = {}
+        if request.get("judge"):
+            judged = judged or judge()
+            print(json.dumps({"contradiction": judged(request["text"])}), flush=True)
+            continue
         reference, reason = canonical(request["text"])
         if reference is None:
             answer["rejected"] = reason
@@ -90,20 +100,58 @@ def oracle():
         print(json.dumps(answer), flush=True)
 
 
+CONTRADICTION = re.compile(
+    r"\[hlo verifier\]|does not match shape of|^INVALID_ARGUMENT|type mismatch|(not |in)compatible|failed to infer"
+)
+
+
+def judge():
+    """A function that says why XLA's checks reject a module that its parser accepts, or nothing."""
+    import jax
+
+    jax.config.update("jax_platforms", "cpu")
+    from jax._src import compiler, xla_bridge
+    from jax._src.interpreters import mlir
+    from jax._src.lib import _jax, xla_client
+    from jax._src.lib.mlir import ir
+    from jaxlib import _hlo
+
+    context = mlir.make_ir_context()
+    backend = xla_bridge.get_backend("cpu")
+    devices = xla_client.DeviceList((jax.devices("cpu")[0],))
+
+    def judged(text):
+        try:
+            proto = _hlo.hlo_module_from_text(text).as_serialized_hlo_module_proto()
+            code = _jax.mlir.hlo_to_stablehlo(proto)
+            shape = _hlo.XlaComputation(proto).program_shape()
+            options = compiler.get_compile_options(1, 1)
+            options.argument_layouts = shape.parameter_shapes()
+            options.executable_build_options.result_layout = shape.result_shape()
+            with context:
+                backend.compile_and_load(ir.Module.parse(code), devices, options, [])
+        except Exception as error:
+            message = one_line(str(error))
+            return message if CONTRADICTION.search(message) else None
+        return None
+
+    return judged
+
+
 class Oracle:
     """The process above, started again when a module makes jaxlib abort."""
 
     def __init__(self):
         self.process = None
 
-    def ask(self, text, other=None):
+    def ask(self, text, other=None, judge=False):
         if self.process is None:
             command = [sys.executable, os.path.abspath(__file__), "--oracle"]
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
             )
         try:
-            self.process.stdin.write(json.dumps({"text": text, "other": other}) + "\n")
+            self.process.stdin.write(json.dumps({"text": text, "other": other, "judge": judge}) + "\n")
             self.process.stdin.flush()
             answer = self.process.stdout.readline()
         except BrokenPipeError:
@@ -180,8 +228,14 @@ def main():
                 continue
             counts["parsed"] += 1
             for key, column in (("fixpoint", "fixpoint"), ("verify", "verified")):
+                contradiction = None
+                if key == "verify" and result[key] is not None and not result[key].startswith("CRASH"):
+                    contradiction = asker.ask(text, judge=True).get("contradiction")
                 if result[key] is None:
                     counts[column] += 1
+                elif contradiction:
+                    counts["contradictory"] += 1
+                    print(f"both reject   {name}: {result[key]}\n    jaxlib: {contradiction}")
                 else:
                     failures.append((column, name, result[key]))
             answer = asker.ask(text, result["printed"])
@@ -203,7 +257,9 @@ def main():
     for key in ("modules", "jaxlib rejects", "jaxlib aborts", "jaxlib accepts"):
         print(f"{key:15} {counts[key]:6}")
     for key in ("parsed", "fixpoint", "verified", "accepted", "equal"):
-        print(f"{key:15} {counts[key]:6}  {100 * counts[key] / max(total, 1):6.2f} %")
+        of = total - counts["contradictory"] if key == "verified" else total
+        note = f" of {of}, without {counts['contradictory']} that both reject" if of != total else ""
+        print(f"{key:15} {counts[key]:6}  {100 * counts[key] / max(of, 1):6.2f} %{note}")
 
 
 if __name__ == "__main__":
