@@ -529,3 +529,41 @@ fn loops_that_update_what_they_carry() {
         );
     }
 }
+
+/// The gradient of weights: what a step adds is computed where the sum lies.
+#[test]
+fn products_added_in_a_loop() {
+    let row: Vec<String> = (0..40).map(|i| format!("{}", i % 7 - 3)).collect();
+    let rows =
+        [row.join(","), row[8..].join(",") + ",1,2,3,4,5,6,7,8"].map(|row| format!("{{{row}}}"));
+    check(
+        "HloModule m
+        body {
+          s = (s32[], f32[40,40], f32[2,40]) parameter(0)
+          i = s32[] get-tuple-element(s), index=0
+          w = f32[40,40] get-tuple-element(s), index=1
+          x = f32[2,40] get-tuple-element(s), index=2
+          one = s32[] constant(1)
+          j = s32[] add(i, one)
+          d = f32[40,40] dot(x, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+          u = f32[40,40] add(w, d)
+          y = f32[2,40] negate(x)
+          ROOT t = (s32[], f32[40,40], f32[2,40]) tuple(j, u, y)
+        }
+        cond {
+          s = (s32[], f32[40,40], f32[2,40]) parameter(0)
+          i = s32[] get-tuple-element(s), index=0
+          n = s32[] constant(3)
+          ROOT c = pred[] compare(i, n), direction=LT
+        }
+        ENTRY e {
+          x = f32[2,40] parameter(0)
+          zero = s32[] constant(0)
+          none = f32[] constant(0)
+          w = f32[40,40] broadcast(none), dimensions={}
+          t = (s32[], f32[40,40], f32[2,40]) tuple(zero, w, x)
+          ROOT r = (s32[], f32[40,40], f32[2,40]) while(t), condition=cond, body=body
+        }",
+        &[&format!("f32[2,40] {{{}}}", rows.join(","))],
+    );
+}

@@ -9,6 +9,11 @@ pub(super) const BYTE: f64 = 0.1;
 /// Cycles that a kernel of its own costs beside its work.
 pub(super) const KERNEL: f64 = 30.0;
 
+/// A `dot` whose elements take no more products than this is computed where it is needed, if it has
+/// many elements: few are no trouble to store.
+const FEW_PRODUCTS: i64 = 4;
+const MANY_RESULTS: usize = 1024;
+
 /// How an instruction takes part in a fusion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
@@ -21,7 +26,11 @@ pub(super) enum Role {
 }
 
 pub(super) fn role(module: &Module, id: InstructionId) -> Role {
-    let role = role_of(&module[id].op);
+    let role = match products(module, id) {
+        // The gradient of weights in a loop: what few products make is added where the sum lies.
+        Some(count) if count <= FEW_PRODUCTS && elements(module, id) >= MANY_RESULTS => Role::Lazy,
+        _ => role_of(&module[id].op),
+    };
     let array = module[id].shape.as_array().is_some_and(|array| array.is_static());
     let fits = match role {
         Role::Lazy => array,
@@ -32,6 +41,13 @@ pub(super) fn role(module: &Module, id: InstructionId) -> Role {
     } else {
         Role::Alone
     }
+}
+
+/// Of how many products each element of a `dot` is the sum.
+fn products(module: &Module, id: InstructionId) -> Option<i64> {
+    let Op::Dot(dot) = &module[id].op else { return None };
+    let left = module.operand_shape(id, 0).as_array()?;
+    Some(dot.lhs_contracting_dims.iter().map(|&dimension| left.dims[dimension as usize]).product())
 }
 
 fn role_of(op: &Op) -> Role {
@@ -132,6 +148,7 @@ pub(super) fn work(module: &Module, id: InstructionId) -> f64 {
             binary(*kind, ty.is_some_and(ElementType::is_integer))
         }
         Op::Gather(_) => 3.0,
+        Op::Dot(_) => products(module, id).unwrap_or(0) as f64 * 0.6,
         Op::Pad(_) | Op::Concatenate(_) | Op::DynamicSlice(_) => 0.5,
         Op::Broadcast(_) | Op::Iota(_) | Op::Reshape(_) | Op::Slice(_) => 0.1,
         Op::ReducePrecision(_) | Op::Transpose(_) => 1.0,
@@ -188,6 +205,7 @@ pub(super) fn operand_count(module: &Module, user: InstructionId, index: usize, 
         Op::DynamicUpdateSlice(_) | Op::Reduce(_) => elements(operand),
         // Each element of the result comes from one operand.
         Op::Concatenate(_) | Op::Pad(_) => share * elements(operand),
+        Op::Dot(_) => count * products(module, user).unwrap_or(1) as f64,
         _ => count,
     }
 }
