@@ -227,7 +227,10 @@ fn main() {
             left: case.element,
             right: case.element,
             result,
-            batch: vec![BatchDim { size: batch, strides: [m * k, k * n, m * n].map(|s| s as isize) }],
+            batch: vec![BatchDim {
+                size: batch,
+                strides: [m * k, k * n, m * n].map(|s| s as isize),
+            }],
             rows: vec![Dim { size: m, strides: [l[0], n as isize] }],
             columns: vec![Dim { size: n, strides: [r[1], 1] }],
             summed: vec![Dim { size: k, strides: [l[1], r[0]] }],

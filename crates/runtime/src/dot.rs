@@ -257,6 +257,7 @@ unsafe fn run_in<T: Native>(
         let place = places[index];
         let operand = |element: Element, data: *const u8, place: isize, side: Side| Operand {
             data: data.wrapping_offset(place * element.byte_width() as isize),
+            width: element.byte_width() / if element.is_complex() { 2 } else { 1 },
             pack: match (element.is_complex(), side) {
                 (true, Side::Right) => pack_complex::<T>,
                 _ => T::packer(element, side),
@@ -467,20 +468,8 @@ macro_rules! units {
     };
 }
 
-units!(
-    Pair,
-    i32,
-    Element::I32 | Element::U32,
-    |element| pack_pairs(element),
-    pack_pairs(element)
-);
-units!(
-    Quad,
-    i32,
-    Element::I32 | Element::U32,
-    |_element| pack::<Raised, Quad>,
-    pack_right_quads
-);
+units!(Pair, i32, Element::I32 | Element::U32, |element| pack_pairs(element), pack_pairs(element));
+units!(Quad, i32, Element::I32 | Element::U32, |_element| pack::<Raised, Quad>, pack_right_quads);
 units!(
     Halves,
     f32,

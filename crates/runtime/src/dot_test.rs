@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::element::Load;
+use crate::gemm::sets;
 use crate::pool::Pool;
 
 /// Small integers, so that sums are exact in every type.
@@ -289,4 +290,67 @@ fn mixtures_that_make_no_sense_are_errors() {
     assert!(dot(Element::C64, Element::F32, Element::C64).encode().is_err());
     assert!(dot(Element::F32, Element::F32, Element::I32).encode().is_err());
     assert!(dot(Element::F32, Element::F32, Element::F32).encode().is_ok());
+}
+
+/// Shapes around the edges of tiles, blocks of k and turned blocks, in all layouts, with every set of
+/// instructions that the processor has.
+#[test]
+fn random_shapes_with_every_set() {
+    use Element::*;
+    let types = [
+        [F32; 3],
+        [F64; 3],
+        [C64; 3],
+        [BF16; 3],
+        [BF16, BF16, F32],
+        [F16; 3],
+        [I8, I8, I32],
+        [U8, I8, I32],
+        [I16; 3],
+        [I32; 3],
+        [I64; 3],
+    ];
+    let mut state = 5_u64;
+    let mut draw = |list: &[usize]| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        list[(state >> 33) as usize % list.len()]
+    };
+    for elements in types {
+        for _ in 0..12 {
+            let sizes = [
+                draw(&[1, 1, 1, 2, 3]),
+                draw(&[1, 2, 5, 11, 12, 13, 24, 31, 49, 70]),
+                draw(&[1, 2, 7, 15, 16, 17, 32, 33, 64, 65, 100]),
+                draw(&[1, 2, 3, 4, 5, 15, 16, 17, 31, 33, 63, 64, 66, 97]),
+            ];
+            let mut order = || [ROW, ROW, COLUMN, COLUMN, BATCH_LAST][draw(&[0, 1, 2, 3, 4])];
+            let orders = [order(), order(), order()];
+            sets::forced::each(|| check(elements, sizes, orders, &Context::default()));
+        }
+    }
+    // Several blocks of k, of each kind of value.
+    for elements in [[F32; 3], [F64; 3], [BF16, BF16, F32], [I8, I8, I32], [U8, U8, I32]] {
+        for orders in [[ROW, ROW, ROW], [COLUMN, COLUMN, COLUMN]] {
+            let sizes = [1, 14, 35, 3200 + elements[0].byte_width()];
+            sets::forced::each(|| check(elements, sizes, orders, &Context::default()));
+        }
+    }
+}
+
+/// Products with vectors: chunks of k, strips of columns, and what is left over of both.
+#[test]
+fn matrices_and_vectors_with_every_set() {
+    use Element::*;
+    for elements in [[F32; 3], [F64; 3], [BF16; 3], [BF16, F32, F32], [I8, I8, I32], [I64; 3]] {
+        for sizes in
+            [[1, 1, 1, 5], [1, 1, 1100, 1030], [1, 1030, 1, 130], [2, 1, 67, 3], [1, 5, 1, 1]]
+        {
+            for right in [ROW, COLUMN] {
+                sets::forced::each(|| {
+                    check(elements, sizes, [ROW, right, ROW], &Context::default());
+                    check(elements, sizes, [COLUMN, right, ROW], &Context::default());
+                });
+            }
+        }
+    }
 }

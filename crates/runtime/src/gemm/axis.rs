@@ -70,8 +70,12 @@ impl Axis {
             into.resize(count, 0);
             return;
         };
-        let (mut row, mut column) = (start / inner.size, start % inner.size);
         let stride = inner.strides[operand];
+        if outer.is_empty() {
+            into.extend((start..start + count).map(|index| index as isize * stride));
+            return;
+        }
+        let (mut row, mut column) = (start / inner.size, start % inner.size);
         while into.len() < count {
             let mut rest = row;
             let mut base = 0;

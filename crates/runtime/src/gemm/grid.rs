@@ -40,10 +40,12 @@ impl Grid {
         let mut best = f64::MAX;
         for rows in 1..=most[0].min(8 * threads) {
             // As few columns as the cache asks for, or enough rectangles for one to four rounds.
-            let wanted = (1..=4).map(|rounds| (rounds * threads).div_ceil(rows).clamp(least, most[1].max(least)));
+            let wanted = (1..=4)
+                .map(|rounds| (rounds * threads).div_ceil(rows).clamp(least, most[1].max(least)));
             for columns in std::iter::once(least).chain(wanted) {
                 let counts = [rows, columns];
-                let time = time(&Grid { sizes: [m, n], counts, grains }, depth, threads, kernels.lanes);
+                let time =
+                    time(&Grid { sizes: [m, n], counts, grains }, depth, threads, kernels.lanes);
                 if time < best {
                     best = time;
                     grid.counts = counts;
@@ -81,7 +83,8 @@ fn time(grid: &Grid, depth: usize, threads: usize, lanes: usize) -> f64 {
         (grains.div_ceil(grid.counts[side]) * grid.grains[side]) as f64
     });
     let depth = depth.max(1) as f64;
-    let task = rows * columns * depth / lanes as f64 + PACKING * (rows + columns) * depth + BEGINNING;
+    let task =
+        rows * columns * depth / lanes as f64 + PACKING * (rows + columns) * depth + BEGINNING;
     // Threads do not go at the same speed: the last rectangle is waited for.
     let rounds = grid.tasks().div_ceil(threads) as f64;
     task * (rounds + 0.3)
@@ -95,7 +98,9 @@ mod tests {
     #[test]
     fn rectangles_cover_the_result() {
         for threads in [1, 2, 3, 64] {
-            for (m, n, depth) in [(1, 1, 1), (7, 5000, 3), (5000, 7, 384), (517, 333, 211), (64, 64, 0)] {
+            for (m, n, depth) in
+                [(1, 1, 1), (7, 5000, 3), (5000, 7, 384), (517, 333, 211), (64, 64, 0)]
+            {
                 let grid = Grid::new([m, n, depth], threads, micro::for_f32(), 4);
                 let mut seen = vec![0_u8; m * n];
                 for task in 0..grid.tasks() {

@@ -125,7 +125,7 @@ macro_rules! choose {
                 unsafe { plain::<$scalar, $lanes, ROWS, VECTORS>(tile) }
             }
             static BASELINE: Kernels<$scalar> =
-                Kernels { lanes: $lanes, rows: 4, table: table!(baseline, four rows) };
+        Kernels { lanes: $lanes, rows: 4, table: table!(baseline, four rows) };
             &BASELINE
         }
     };
@@ -196,9 +196,7 @@ mod tests {
             check(for_i32(), |i| i32::from(small(i)));
             check(for_i64(), |i| i64::from(small(i)));
             check(for_pairs(), |i| Pair::new(small(i), small(i + 1)));
-            check(for_quads(), |i| {
-                Quad::new(std::array::from_fn(|part| small(i + part) as u8))
-            });
+            check(for_quads(), |i| Quad::new(std::array::from_fn(|part| small(i + part) as u8)));
             let half = |i: usize| half::bf16::from_f32(f32::from(small(i)));
             check(for_halves(), |i| Halves::new([half(i).to_bits(), half(i + 1).to_bits()]));
         });

@@ -7,9 +7,9 @@
 //! cut into blocks by its length alone, so results are the same for any number of threads.
 
 pub(crate) mod axis;
+mod grid;
 pub(crate) mod lanes;
 pub(crate) mod micro;
-mod grid;
 pub(crate) mod pack;
 pub(crate) mod sets;
 mod transpose;
@@ -27,7 +27,7 @@ use crate::context::Context;
 use axis::Axis;
 use grid::Grid;
 use micro::{Kernels, MAX_ROWS, Tile};
-use pack::{Pack, Steps};
+use pack::{Pack, Steps, prefetch_rows};
 use vector::Streams;
 
 /// A type that sums are computed in. Integers wrap.
@@ -108,6 +108,8 @@ compute_integer!(i64, 256, micro::for_i64);
 #[derive(Clone, Copy)]
 pub(crate) struct Operand<T> {
     pub data: *const u8,
+    /// Bytes of an element, or of a part if it is complex.
+    pub width: usize,
     pub pack: Pack<T>,
     /// How its rows are read by products with vectors, where one element becomes one value.
     pub streams: Option<Streams<T>>,
@@ -143,6 +145,7 @@ pub(crate) struct Workspace<T> {
     places: Vec<isize>,
     row_places: Vec<isize>,
     column_places: Vec<isize>,
+    next_places: Vec<isize>,
     left: Option<Block>,
     right: Option<Block>,
     tile: Option<Block>,
@@ -156,6 +159,7 @@ impl<T> Default for Workspace<T> {
             places: Vec::new(),
             row_places: Vec::new(),
             column_places: Vec::new(),
+            next_places: Vec::new(),
             left: None,
             right: None,
             tile: None,
@@ -252,8 +256,8 @@ impl<T: Compute> Job<'_, T> {
     ) -> Result<()> {
         let Job { product, kernels, .. } = *self;
         let k = product.k.len();
-        let Workspace { steps, places, row_places, column_places, left, right, tile, .. } =
-            workspace;
+        let Workspace { steps, places, row_places, column_places, next_places, .. } = workspace;
+        let Workspace { left, right, tile, .. } = workspace;
         let [steps_a, steps_b] = steps;
         let width = kernels.lanes * 2;
         let values = self.depth.min(k).div_ceil(T::STEPS);
@@ -295,6 +299,12 @@ impl<T: Compute> Job<'_, T> {
                 unsafe { (product.a.pack)(product.a.data, row_places, steps_a, height, left) };
                 product.m.offsets(1, first, height, row_places);
                 let row_step = is_arithmetic(row_places);
+                // What is small is in the cache already, or soon read anyway.
+                if tile + 1 < tiles && panels * depth > 64 {
+                    let next = edge(tile + 1);
+                    product.m.offsets(0, next, edge(tile + 2) - next, next_places);
+                    prefetch_rows(product.a.data, product.a.width, next_places, steps_a);
+                }
                 for panel in 0..panels {
                     let first = panel * width;
                     let count = width.min(columns.len() - first);

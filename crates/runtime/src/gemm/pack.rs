@@ -30,6 +30,43 @@ impl Steps {
     }
 }
 
+/// Blocks for which an operand is asked for ahead.
+const LATER: usize = 4;
+
+/// Asks for the line of memory at an address, which may be any.
+#[inline(always)]
+pub(super) fn prefetch<S>(place: *const S) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: what is asked for ahead may lie anywhere.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(place.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = place;
+}
+
+/// Asks for rows that are going to be packed next, as far as they fit into the first cache beside what
+/// is in use.
+pub(super) fn prefetch_rows(matrix: *const u8, element: usize, rows: &[isize], steps: &Steps) {
+    const MOST: usize = 320;
+    let lines = |run: usize| (run * element).div_ceil(64);
+    let total: usize = steps.runs.iter().map(|&run| lines(run)).sum();
+    if total.saturating_mul(rows.len()) > MOST {
+        return;
+    }
+    for &row in rows {
+        let mut p = 0;
+        for &run in &steps.runs {
+            let start = matrix.wrapping_offset((row + steps.places[p]) * element as isize);
+            for line in 0..lines(run) {
+                prefetch(start.wrapping_add(line * 64));
+            }
+            p += run;
+        }
+    }
+}
+
 /// Elements in memory that `T`s are made of: each of one of them, or of several neighbouring steps.
 pub(crate) trait Source<T>: Copy {
     const STEPS: usize;
@@ -133,6 +170,11 @@ unsafe fn turn_runs<S: Source<T>, T: Compute>(
         while p + side * S::STEPS <= end {
             let from = matrix.wrapping_offset(steps.places[p]);
             let to = into.wrapping_add(p / S::STEPS * width);
+            if p + LATER * side * S::STEPS < end {
+                for &row in rows {
+                    prefetch(from.wrapping_offset(row).wrapping_add(LATER * side * S::STEPS));
+                }
+            }
             for (group, rows) in rows.chunks(side).enumerate() {
                 // SAFETY: the caller's promise, for all places of the run.
                 unsafe { turn(from, rows, width, to.wrapping_add(group * side)) };
@@ -211,11 +253,21 @@ unsafe fn copy_rows<S: Source<T>, T: Compute, const ROWS: usize>(
     width: usize,
     into: *mut T,
 ) {
-    for (p, steps) in steps.chunks_exact(S::STEPS).enumerate() {
+    for (p, now) in steps.chunks_exact(S::STEPS).enumerate() {
+        if let Some(later) =
+            steps.get((p + 2 * LATER) * S::STEPS..).and_then(|later| later.get(..S::STEPS))
+        {
+            for &step in later {
+                let row = from.wrapping_offset(step);
+                for line in (0..size_of::<[S; ROWS]>()).step_by(64) {
+                    prefetch(row.wrapping_byte_add(line));
+                }
+            }
+        }
         // SAFETY: the caller's promise; arrays are aligned as their elements are.
         unsafe {
             let parts: [[S; ROWS]; 4] = std::array::from_fn(|part| {
-                from.offset(steps[part.min(S::STEPS - 1)]).cast::<[S; ROWS]>().read()
+                from.offset(now[part.min(S::STEPS - 1)]).cast::<[S; ROWS]>().read()
             });
             let to = into.add(p * width).cast::<[T; ROWS]>();
             to.write(std::array::from_fn(|i| S::join(std::array::from_fn(|part| parts[part][i]))));

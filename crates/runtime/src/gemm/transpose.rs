@@ -84,10 +84,7 @@ mod x86 {
         }
         for i in 0..4 {
             for h in 0..2 {
-                let (a, b) = (
-                    _mm512_castps_pd(y[4 * i + h]),
-                    _mm512_castps_pd(y[4 * i + 2 + h]),
-                );
+                let (a, b) = (_mm512_castps_pd(y[4 * i + h]), _mm512_castps_pd(y[4 * i + 2 + h]));
                 x[4 * i + 2 * h] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, b));
                 x[4 * i + 2 * h + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, b));
             }
@@ -192,10 +189,7 @@ mod x86 {
         }
         for i in 0..2 {
             for h in 0..2 {
-                let (a, b) = (
-                    _mm256_castps_pd(y[4 * i + h]),
-                    _mm256_castps_pd(y[4 * i + 2 + h]),
-                );
+                let (a, b) = (_mm256_castps_pd(y[4 * i + h]), _mm256_castps_pd(y[4 * i + 2 + h]));
                 x[4 * i + 2 * h] = _mm256_castpd_ps(_mm256_unpacklo_pd(a, b));
                 x[4 * i + 2 * h + 1] = _mm256_castpd_ps(_mm256_unpackhi_pd(a, b));
             }

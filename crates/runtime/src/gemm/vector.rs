@@ -4,7 +4,7 @@
 use rxla_base::Result;
 
 use super::axis::Axis;
-use super::pack::Steps;
+use super::pack::{Steps, prefetch};
 use super::sets::for_each_set;
 use super::{Address, Compute, Operand, Product, scratch};
 use crate::context::Context;
@@ -206,7 +206,7 @@ unsafe fn dot_body<S: Load<T>, T: Compute>(x: &[T], matrix: *const u8, offset: i
     let (heads, tail) = x.as_chunks::<LANES>();
     let (other_heads, other_tail) = y.as_chunks::<LANES>();
     for (x, y) in heads.iter().zip(other_heads) {
-        prefetch(y);
+        ask_ahead(y);
         for lane in 0..LANES {
             sums[lane] = x[lane].multiply_add(y[lane].load(), sums[lane]);
         }
@@ -254,7 +254,7 @@ unsafe fn add_rows_body<S: Load<T>, T: Compute>(
                 unsafe { chunks[r].0.get_unchecked(j) }
             });
             for part in parts {
-                prefetch(part);
+                ask_ahead(part);
             }
             for lane in 0..LANES {
                 let mut sum = sums[lane];
@@ -279,16 +279,8 @@ unsafe fn add_rows_body<S: Load<T>, T: Compute>(
 
 /// Asks for what comes [`AHEAD`] of these elements.
 #[inline(always)]
-fn prefetch<S, const COUNT: usize>(elements: &[S; COUNT]) {
-    #[cfg(target_arch = "x86_64")]
+fn ask_ahead<S, const COUNT: usize>(elements: &[S; COUNT]) {
     for line in (0..size_of_val(elements)).step_by(64) {
-        let place = elements.as_ptr().cast::<i8>().wrapping_add(AHEAD + line);
-        // SAFETY: what is asked for ahead may lie anywhere.
-        unsafe {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T0>(place);
-        }
+        prefetch(elements.as_ptr().wrapping_byte_add(AHEAD + line));
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = elements;
 }

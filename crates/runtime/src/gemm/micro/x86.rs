@@ -242,7 +242,13 @@ integers!(
     |halves: Halves| _mm512_set1_ps(f32::from_bits(halves.0)),
     |a, b, sum| {
         // SAFETY: vectors of as many bits, of any value.
-        unsafe { _mm512_dpbf16_ps(sum, std::mem::transmute::<__m512, __m512bh>(a), std::mem::transmute::<__m512, __m512bh>(b)) }
+        unsafe {
+            _mm512_dpbf16_ps(
+                sum,
+                std::mem::transmute::<__m512, __m512bh>(a),
+                std::mem::transmute::<__m512, __m512bh>(b),
+            )
+        }
     },
     _mm512_add_ps
 );
