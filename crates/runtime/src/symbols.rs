@@ -10,7 +10,7 @@ use half::{bf16, f16};
 use crate::convolution::rxla_convolution;
 use crate::dot::rxla_dot;
 use crate::fourier::rxla_fft;
-use crate::linear::{rxla_cholesky, rxla_triangular_solve};
+use crate::linear::{rxla_cholesky, rxla_getrf, rxla_potrf, rxla_triangular_solve};
 use crate::pool::rxla_parallel_for;
 use crate::sort::{rxla_sort, rxla_topk};
 
@@ -57,7 +57,9 @@ const TABLE: &[Symbol] = table! {
     "rxla_convolution" => rxla_convolution,
     "rxla_dot" => rxla_dot,
     "rxla_fft" => rxla_fft,
+    "rxla_getrf" => rxla_getrf,
     "rxla_parallel_for" => rxla_parallel_for,
+    "rxla_potrf" => rxla_potrf,
     "rxla_sort" => rxla_sort,
     "rxla_topk" => rxla_topk,
     "rxla_triangular_solve" => rxla_triangular_solve,

@@ -3,87 +3,124 @@
 //! subtracted from what is left.
 //!
 //! Upper triangles are transposed on the way in and out.
+//!
+//! LAPACK's `potrf` differs in what it leaves: the other triangle as it was, and a number that says where a
+//! matrix turned out not to be positive definite.
 
 use rxla_base::Result;
 
 use super::number::{Number, Strided};
-use super::panel::{self, Conjugation, Panel, kernels, panel_columns};
+use super::panel::{self, Conjugation, Panel, panel_columns};
+use super::update::{Part, Update};
 use super::{Diagonal, Triangle as Half, each, lanes};
 use crate::context::Context;
-use crate::gemm::micro::Tile;
 use crate::gemm::sets::for_each_set;
 use crate::gemm::{Address, scratch};
+
+/// What the triangle that the factor is not in becomes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Other {
+    Zero,
+    /// As in the operand, which is not the result then.
+    Operand,
+}
+
+/// A batch of matrices to factor.
+pub(super) struct Batch<T> {
+    pub count: usize,
+    pub size: usize,
+    pub half: Half,
+    pub other: Other,
+    pub operand: Address<T>,
+    pub result: Address<T>,
+    /// Where to write 0 for each matrix, or the number, from 1 on, of the first column in which it is
+    /// not positive definite. May be null.
+    pub failures: Address<i32>,
+}
+
+impl<T> Batch<T> {
+    /// # Safety
+    ///
+    /// There is such a matrix, and nobody else writes its number.
+    pub(super) unsafe fn report(&self, index: usize, failure: Option<usize>) {
+        if !self.failures.get().is_null() {
+            let number = failure.map_or(0, |column| column as i32 + 1);
+            // SAFETY: the caller's promise.
+            unsafe { self.failures.get().add(index).write(number) };
+        }
+    }
+}
 
 /// Factors a batch of matrices.
 ///
 /// # Safety
 ///
 /// The operand and the result, which may be the operand, hold the batch, and nobody else uses the result.
-pub(super) unsafe fn factor_all<T: Number>(
-    context: &Context,
-    batch: usize,
-    size: usize,
-    half: Half,
-    operand: *const T,
-    result: *mut T,
-) -> Result<()> {
-    if half == Half::Lower && lanes::suits(batch, size) {
+pub(super) unsafe fn factor_all<T: Number>(context: &Context, batch: &Batch<T>) -> Result<()> {
+    let size = batch.size;
+    if batch.half == Half::Lower && lanes::suits(batch.count, size) {
         // SAFETY: the caller's promise.
-        unsafe { lanes::factor_all(context, batch, size, operand, result) };
+        unsafe { lanes::factor_all(context, batch) };
         return Ok(());
     }
-    let (operand, result) = (Address(operand.cast_mut()), Address(result));
-    each(context, batch, size * size * size / 3, |context, index| {
-        let start = index * size * size;
+    each(context, batch.count, size * size * size / 3, |context, index| {
         // SAFETY: the caller's promise; each matrix is in one piece.
-        unsafe {
-            let operand = operand.get().add(start).cast_const();
-            let result = result.get().add(start);
-            factor_one(context, size, half, operand, result)
-        }
+        unsafe { factor_one(context, batch, index) }
     })
 }
 
 /// # Safety
 ///
 /// As for [`factor_all`], of one matrix.
-unsafe fn factor_one<T: Number>(
-    context: &Context,
-    size: usize,
-    half: Half,
-    operand: *const T,
-    result: *mut T,
-) -> Result<()> {
-    let matrix = Strided { start: result, row: size as isize, column: 1 };
+unsafe fn factor_one<T: Number>(context: &Context, batch: &Batch<T>, index: usize) -> Result<()> {
+    let size = batch.size;
+    let place = |start: Address<T>| Strided {
+        start: start.get().wrapping_add(index * size * size),
+        row: size as isize,
+        column: 1,
+    };
+    let (operand, matrix) = (place(batch.operand), place(batch.result));
     let grain = 1 + (1 << 15) / size;
+    if !std::ptr::eq(operand.start, matrix.start) {
+        context.parallel_for(size, grain, |begin, end| {
+            for i in begin..end {
+                let places = if batch.half == Half::Lower { 0..i + 1 } else { i..size };
+                let (from, into) = (operand.at(i, places.start), matrix.at(i, places.start));
+                // SAFETY: the caller's promise; rows are each in one piece.
+                unsafe { std::ptr::copy_nonoverlapping(from, into, places.len()) };
+            }
+        });
+    }
     // SAFETY: the caller's promise, for all that follows; rows are each in one piece.
     unsafe {
-        if !std::ptr::eq(operand, result) {
-            let operand = Strided { start: operand.cast_mut(), ..matrix };
-            context.parallel_for(size, grain, |begin, end| {
-                for i in begin..end {
-                    let places = if half == Half::Lower { 0..i + 1 } else { i..size };
-                    let from = operand.at(i, places.start);
-                    std::ptr::copy_nonoverlapping(from, matrix.at(i, places.start), places.len());
-                }
-            });
-        }
-        if half == Half::Upper {
+        if batch.half == Half::Upper {
             transpose(matrix, size);
         }
-        let done = factor(context, matrix, size)?;
+        let failure = factor(context, matrix, size)?;
+        batch.report(index, failure);
         context.parallel_for(size, grain, |begin, end| {
             for i in begin..end {
                 let row = std::slice::from_raw_parts_mut(matrix.at(i, 0), size);
-                match done {
-                    true => row[i + 1..].fill(T::default()),
-                    false => row.fill(T::NAN),
+                match failure {
+                    None if batch.other == Other::Zero => row[i + 1..].fill(T::default()),
+                    None => {}
+                    Some(_) => row.fill(T::NAN),
                 }
             }
         });
-        if half == Half::Upper {
+        if batch.half == Half::Upper {
             transpose(matrix, size);
         }
+    }
+    if batch.other == Other::Operand {
+        context.parallel_for(size, grain, |begin, end| {
+            for i in begin..end {
+                let places = if batch.half == Half::Lower { i + 1..size } else { 0..i };
+                let (from, into) = (operand.at(i, places.start), matrix.at(i, places.start));
+                // SAFETY: as above.
+                unsafe { std::ptr::copy_nonoverlapping(from, into, places.len()) };
+            }
+        });
     }
     Ok(())
 }
@@ -115,13 +152,17 @@ fn block<T: Number>(size: usize) -> usize {
     }
 }
 
-/// Factors the lower triangle in place; what is above the diagonal is used as room. False if the matrix is not
-/// positive definite.
+/// Factors the lower triangle in place; what is above the diagonal is used as room. Gives the first column in
+/// which the matrix is not positive definite.
 ///
 /// # Safety
 ///
 /// Nobody else uses the matrix.
-unsafe fn factor<T: Number>(context: &Context, matrix: Strided<T>, size: usize) -> Result<bool> {
+unsafe fn factor<T: Number>(
+    context: &Context,
+    matrix: Strided<T>,
+    size: usize,
+) -> Result<Option<usize>> {
     let block = block::<T>(size).min(size);
     let mut square = vec![T::default(); block * block.next_multiple_of(ALIGNED)];
     let columns = panel_columns::<T>();
@@ -139,8 +180,9 @@ unsafe fn factor<T: Number>(context: &Context, matrix: Strided<T>, size: usize) 
                     square[j * stride + i] = (*corner.at(i, j)).conjugate();
                 }
             }
-            if !factor_square(&mut square, stride, width) {
-                return Ok(false);
+            let failure = factor_square(&mut square, stride, width);
+            if let Some(column) = failure {
+                return Ok(Some(first + column));
             }
             for i in 0..width {
                 for j in 0..=i {
@@ -149,16 +191,16 @@ unsafe fn factor<T: Number>(context: &Context, matrix: Strided<T>, size: usize) 
             }
         }
         let last = first + width;
-        let rest = size - last;
-        if rest == 0 {
+        let left = size - last;
+        if left == 0 {
             break;
         }
         let triangle = panel::Triangle::new(width, Diagonal::Stored)?;
         let upper = Strided { start: square.as_mut_ptr(), row: 1, column: stride as isize };
         // SAFETY: the square is as large as the triangle.
         unsafe { triangle.pack(context, upper, Conjugation::Conjugate) };
-        let panels = rest.div_ceil(columns);
-        let count = |index: usize| columns.min(rest - index * columns);
+        let panels = left.div_ceil(columns);
+        let count = |index: usize| columns.min(left - index * columns);
         let panel = |index: usize| {
             Panel::new(Address(start.get().wrapping_add(index * room)), count(index))
         };
@@ -176,114 +218,42 @@ unsafe fn factor<T: Number>(context: &Context, matrix: Strided<T>, size: usize) 
                 }
             }
         });
-        let update = Update { below, rest: matrix.from(last, last), size: rest, width };
-        let rows = kernels::<T>().rows;
-        let blocks = rest.div_ceil(rows);
-        context.parallel_for(blocks, 1 + (1 << 16) / (rows * width * rest), |begin, end| {
-            let mut left = Vec::new();
-            for task in begin..end {
-                // The long ones first.
-                let block = blocks - 1 - task;
-                // SAFETY: the caller's promise; each block of rows is in one piece.
-                unsafe { update.subtract(block * rows, &panel, &mut left) };
-            }
-        });
+        let rest = matrix.from(last, last);
+        let update = Update { below, rest, rows: left, columns: left, width, part: Part::Lower };
+        // SAFETY: the caller's promise.
+        unsafe { update.subtract_all(context, &panel) };
     }
-    Ok(true)
-}
-
-/// What is left after a block of columns, and the part of these columns that is below the diagonal.
-struct Update<T> {
-    below: Strided<T>,
-    rest: Strided<T>,
-    size: usize,
-    width: usize,
-}
-
-impl<T: Number> Update<T> {
-    /// Subtracts the product of a block of rows with all panels that reach to the left of the diagonal.
-    ///
-    /// # Safety
-    ///
-    /// The panels hold the adjoint of the part below the diagonal; nobody else uses the block of rows.
-    unsafe fn subtract(
-        &self,
-        first: usize,
-        panel: &(impl Fn(usize) -> Panel<T> + Sync),
-        left: &mut Vec<T>,
-    ) {
-        let kernels = kernels::<T>();
-        let columns = panel_columns::<T>();
-        let height = kernels.rows.min(self.size - first);
-        left.resize(kernels.rows * self.width, T::default());
-        let from = self.below.from(first, 0);
-        // SAFETY: the caller's promise; there is room for the rows.
-        unsafe {
-            panel::pack_rows(from, height, self.width, Conjugation::None, left.as_mut_ptr());
-        }
-        for index in 0..=(first + height - 1) / columns {
-            let panel = panel(index);
-            let begin = index * columns;
-            let count = panel.columns().min(self.size - begin);
-            let mut tile = Tile {
-                k: self.width * T::PARTS,
-                a: left.as_ptr().cast::<T::Part>(),
-                b: panel.row(0).cast::<T::Part>().cast_const(),
-                b_step: panel.width as isize,
-                start: std::ptr::null(),
-                c: self.rest.at(first, begin).cast::<T::Part>(),
-                c_step: self.rest.row * T::PARTS as isize,
-                add: true,
-            };
-            let kernel = kernels.table[panel.width / kernels.lanes - 1][height - 1];
-            if count == panel.columns() {
-                // SAFETY: packed so; the tile is in the matrix.
-                unsafe { kernel(&tile) };
-                continue;
-            }
-            let mut spare = vec![T::default(); height * panel.columns()];
-            tile.c = spare.as_mut_ptr().cast();
-            tile.c_step = panel.width as isize;
-            tile.add = false;
-            // SAFETY: as above, with a tile of our own.
-            unsafe { kernel(&tile) };
-            for i in 0..height {
-                for j in 0..count {
-                    // SAFETY: the caller's promise.
-                    unsafe {
-                        let into = self.rest.at(first + i, begin + j);
-                        into.write((*into).plus(spare[i * panel.columns() + j]));
-                    }
-                }
-            }
-        }
-    }
+    Ok(None)
 }
 
 /// Rows of a square begin at multiples of so many numbers, and are updated from such a multiple on.
 const ALIGNED: usize = 16;
 
 for_each_set! {
-    /// Factors the upper triangle of a square in place, so that its adjoint times itself is the square. False
-    /// if it is not positive definite.
+    /// Factors the upper triangle of a square in place, so that its adjoint times itself is the square. Gives
+    /// the first column in which it is not positive definite.
     ///
     /// # Safety
     ///
     /// None but that of the instruction set, which is seen to.
     unsafe fn factor_square[Number] =
-        factor_square_body(square: &mut [T], stride: usize, size: usize) -> bool
+        factor_square_body(square: &mut [T], stride: usize, size: usize) -> Option<usize>
 }
 
 /// # Safety
 ///
 /// See `factor_square`.
 #[inline(always)]
-unsafe fn factor_square_body<T: Number>(square: &mut [T], stride: usize, size: usize) -> bool {
+unsafe fn factor_square_body<T: Number>(
+    square: &mut [T],
+    stride: usize,
+    size: usize,
+) -> Option<usize> {
     for j in 0..size {
         let (above, below) = square.split_at_mut((j + 1) * stride);
         let row = &mut above[j * stride..];
         if !row[j].is_positive() {
-            return false;
+            return Some(j);
         }
         let root = row[j].root();
         row[j] = root;
@@ -301,5 +271,5 @@ unsafe fn factor_square_body<T: Number>(square: &mut [T], stride: usize, size: u
             }
         }
     }
-    true
+    None
 }

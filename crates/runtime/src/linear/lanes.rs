@@ -3,10 +3,10 @@
 use rxla_base::Result;
 
 use super::Diagonal;
+use super::cholesky::{Batch, Other};
 use super::number::Number;
 use super::triangular::System;
 use crate::context::Context;
-use crate::gemm::Address;
 use crate::gemm::sets::for_each_set;
 
 /// Rows of the largest matrices that are done so.
@@ -21,25 +21,16 @@ pub(super) fn suits(batch: usize, size: usize) -> bool {
 ///
 /// # Safety
 ///
-/// The operand and the result, which may be the operand, hold the batch, and nobody else uses the result.
-pub(super) unsafe fn factor_all<T: Number>(
-    context: &Context,
-    batch: usize,
-    size: usize,
-    operand: *const T,
-    result: *mut T,
-) {
-    let (operand, result) = (Address(operand.cast_mut()), Address(result));
-    groups::<T>(context, batch, size * size * size / 3, |first, count| {
-        let start = first * size * size;
+/// As for [`super::cholesky::factor_all`].
+pub(super) unsafe fn factor_all<T: Number>(context: &Context, batch: &Batch<T>) {
+    let size = batch.size;
+    groups::<T>(context, batch.count, size * size * size / 3, |first, count| {
         // SAFETY: the caller's promise; each matrix is in one group.
         unsafe {
-            let operand = operand.get().add(start).cast_const();
-            let result = result.get().add(start);
             match lanes::<T>() {
-                16 => factor_16(operand, result, size, count),
-                8 => factor_8(operand, result, size, count),
-                _ => factor_4(operand, result, size, count),
+                16 => factor_16(batch, first, count),
+                8 => factor_8(batch, first, count),
+                _ => factor_4(batch, first, count),
             }
         }
     });
@@ -93,21 +84,16 @@ macro_rules! with_lanes {
             ///
             /// See `factor`.
             unsafe fn $factor[Number] =
-                $factor_body(operand: *const T, result: *mut T, size: usize, count: usize) -> ()
+                $factor_body(batch: &Batch<T>, first: usize, count: usize) -> ()
         }
 
         /// # Safety
         ///
         /// See `factor`.
         #[inline(always)]
-        unsafe fn $factor_body<T: Number>(
-            operand: *const T,
-            result: *mut T,
-            size: usize,
-            count: usize,
-        ) {
+        unsafe fn $factor_body<T: Number>(batch: &Batch<T>, first: usize, count: usize) {
             // SAFETY: the caller's promise.
-            unsafe { factor::<T, $lanes>(operand, result, size, count) };
+            unsafe { factor::<T, $lanes>(batch, first, count) };
         }
 
         for_each_set! {
@@ -142,14 +128,16 @@ fn row_start(i: usize) -> usize {
 
 /// # Safety
 ///
-/// `count` matrices, at most as many as lanes, are at both places.
+/// There are so many matrices, at most as many as lanes, from the first on, and nobody else uses their
+/// results.
 #[inline(always)]
-unsafe fn factor<T: Number, const LANES: usize>(
-    operand: *const T,
-    result: *mut T,
-    size: usize,
-    count: usize,
-) {
+unsafe fn factor<T: Number, const LANES: usize>(batch: &Batch<T>, first: usize, count: usize) {
+    let size = batch.size;
+    let start = first * size * size;
+    let (operand, result) = (
+        batch.operand.get().wrapping_add(start).cast_const(),
+        batch.result.get().wrapping_add(start),
+    );
     let mut room = vec![[T::default(); LANES]; row_start(size)];
     for lane in 0..count {
         // SAFETY: the caller's promise.
@@ -162,7 +150,8 @@ unsafe fn factor<T: Number, const LANES: usize>(
             }
         }
     }
-    let mut failed = [false; LANES];
+    // The first row that fails, or the size.
+    let mut failed = [size; LANES];
     for i in 0..size {
         let (above, row) = room.split_at_mut(row_start(i));
         for j in 0..=i {
@@ -185,7 +174,9 @@ unsafe fn factor<T: Number, const LANES: usize>(
                     }
                 }
                 for lane in 0..LANES {
-                    failed[lane] |= !sum[lane].is_positive();
+                    if failed[lane] == size && !sum[lane].is_positive() {
+                        failed[lane] = i;
+                    }
                     sum[lane] = sum[lane].root();
                 }
             }
@@ -196,7 +187,10 @@ unsafe fn factor<T: Number, const LANES: usize>(
         // SAFETY: the caller's promise.
         let matrix =
             unsafe { std::slice::from_raw_parts_mut(result.add(lane * size * size), size * size) };
-        if failed[lane] {
+        let failure = (failed[lane] < size).then_some(failed[lane]);
+        // SAFETY: as above.
+        unsafe { batch.report(first + lane, failure) };
+        if failure.is_some() {
             matrix.fill(T::NAN);
             continue;
         }
@@ -205,7 +199,14 @@ unsafe fn factor<T: Number, const LANES: usize>(
             for (into, value) in lower.iter_mut().zip(&room[row_start(i)..]) {
                 *into = value[lane];
             }
-            upper.fill(T::default());
+            match batch.other {
+                Other::Zero => upper.fill(T::default()),
+                // SAFETY: as above; the operand is not the result then.
+                Other::Operand => unsafe {
+                    let from = operand.add(lane * size * size + i * size + i + 1);
+                    std::ptr::copy_nonoverlapping(from, upper.as_mut_ptr(), upper.len());
+                },
+            }
         }
     }
 }

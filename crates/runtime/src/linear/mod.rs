@@ -1,4 +1,4 @@
-//! `rxla_cholesky` and `rxla_triangular_solve`, for batches of matrices of any size.
+//! `rxla_cholesky`, `rxla_potrf`, `rxla_getrf` and `rxla_triangular_solve`, for batches of matrices of any size.
 //!
 //! Nearly all the work of large ones is done by the micro-kernels of products ([`cholesky`],
 //! [`triangular`]); many small ones are done side by side in the lanes of vectors ([`lanes`]). Which way is
@@ -7,9 +7,11 @@
 mod cholesky;
 mod lanes;
 mod line;
+mod lu;
 mod number;
 mod panel;
 mod triangular;
+mod update;
 
 use std::sync::{Mutex, PoisonError};
 
@@ -67,6 +69,15 @@ pub struct Cholesky {
     pub triangle: Triangle,
 }
 
+/// Dense row-major matrices to be factored into triangles.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lu {
+    pub element: Element,
+    pub batch: usize,
+    pub rows: usize,
+    pub columns: usize,
+}
+
 /// Triangular systems with dense row-major matrices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TriangularSolve {
@@ -89,11 +100,20 @@ fn check(element: Element) -> Result<()> {
 }
 
 impl Cholesky {
-    /// The array for [`rxla_cholesky`].
+    /// The array for [`rxla_cholesky`] and [`rxla_potrf`].
     pub fn encode(&self) -> Result<Vec<i64>> {
         check(self.element)?;
         let sizes = [self.batch, self.size].map(|size| size as i64);
         Ok(vec![self.element as i64, sizes[0], sizes[1], self.triangle as i64])
+    }
+}
+
+impl Lu {
+    /// The array for [`rxla_getrf`].
+    pub fn encode(&self) -> Result<Vec<i64>> {
+        check(self.element)?;
+        let sizes = [self.batch, self.rows, self.columns].map(|size| size as i64);
+        Ok(vec![self.element as i64, sizes[0], sizes[1], sizes[2]])
     }
 }
 
@@ -156,9 +176,107 @@ pub unsafe extern "C" fn rxla_cholesky(
             return Ok(());
         }
         with_number!(element, T => {
-            let (operand, result) = (operand.cast::<T>(), result.cast::<T>());
+            let batch = cholesky::Batch {
+                count: batch,
+                size,
+                half,
+                other: cholesky::Other::Zero,
+                operand: Address(operand.cast::<T>().cast_mut()),
+                result: Address(result.cast::<T>()),
+                failures: Address(std::ptr::null_mut()),
+            };
             // SAFETY: the caller's promise.
-            unsafe { cholesky::factor_all(context, batch, size, half, operand, result) }
+            unsafe { cholesky::factor_all(context, &batch) }
+        })
+    })
+}
+
+/// What LAPACK calls `potrf`: factors the matrices that the array describes. The other triangle of a result is
+/// that of the operand. `failures` gets 0 for each matrix, or the number, from 1 on, of the first column in
+/// which it is not positive definite; then it is filled with NaN.
+///
+/// # Safety
+///
+/// As for [`rxla_cholesky`], but the result is not the operand; there is room for a number for each matrix.
+pub unsafe extern "C" fn rxla_potrf(
+    context: *const Context,
+    operand: *const u8,
+    result: *mut u8,
+    failures: *mut i32,
+    code: *const i64,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (context, mut code) = unsafe { (Context::from_ptr(context), Decoder::new(code)) };
+        let element = code.element()?;
+        let (batch, size) = (code.size(), code.size());
+        let half = if code.next() == 0 { Triangle::Lower } else { Triangle::Upper };
+        if batch == 0 {
+            return Ok(());
+        }
+        if size == 0 {
+            // SAFETY: the caller's promise.
+            unsafe { std::ptr::write_bytes(failures, 0, batch) };
+            return Ok(());
+        }
+        with_number!(element, T => {
+            let batch = cholesky::Batch {
+                count: batch,
+                size,
+                half,
+                other: cholesky::Other::Operand,
+                operand: Address(operand.cast::<T>().cast_mut()),
+                result: Address(result.cast::<T>()),
+                failures: Address(failures),
+            };
+            // SAFETY: the caller's promise.
+            unsafe { cholesky::factor_all(context, &batch) }
+        })
+    })
+}
+
+/// What LAPACK calls `getrf`: factors the matrices that the array describes into a lower triangle with ones
+/// on the diagonal and an upper one, with rows exchanged. `pivots` gets, for each column in its turn, the
+/// number, from 1 on, of the row exchanged with that on the diagonal; `failures` gets 0 for each matrix, or
+/// the number, from 1 on, of the first column whose pivot is zero.
+///
+/// # Safety
+///
+/// The context is null or a [`Context`], `code` the array of an [`Lu`], and the buffers hold what it says;
+/// nobody else uses the results, and the first of them is not the operand.
+pub unsafe extern "C" fn rxla_getrf(
+    context: *const Context,
+    operand: *const u8,
+    result: *mut u8,
+    pivots: *mut i32,
+    failures: *mut i32,
+    code: *const i64,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (context, mut code) = unsafe { (Context::from_ptr(context), Decoder::new(code)) };
+        let element = code.element()?;
+        let (batch, rows, columns) = (code.size(), code.size(), code.size());
+        if batch == 0 {
+            return Ok(());
+        }
+        if rows == 0 || columns == 0 {
+            // SAFETY: the caller's promise.
+            unsafe { std::ptr::write_bytes(failures, 0, batch) };
+            return Ok(());
+        }
+        with_number!(element, T => {
+            let batch = lu::Batch {
+                count: batch,
+                rows,
+                columns,
+                operand: Address(operand.cast::<T>().cast_mut()),
+                result: Address(result.cast::<T>()),
+                pivots: Address(pivots),
+                failures: Address(failures),
+            };
+            // SAFETY: the caller's promise.
+            unsafe { lu::factor_all(context, &batch) }
         })
     })
 }

@@ -7,7 +7,7 @@ use crate::gemm::Compute;
 /// A real or complex number.
 pub(super) trait Number: Copy + Default + Send + Sync + 'static {
     /// What products of matrices are computed in.
-    type Part: Compute;
+    type Part: Compute + PartialOrd;
     /// Parts of a number, in memory one after the other.
     const PARTS: usize;
     const NAN: Self;
@@ -19,6 +19,8 @@ pub(super) trait Number: Copy + Default + Send + Sync + 'static {
     fn over(self, divisor: Self) -> Self;
     /// Whether this can be the square on a diagonal: its real part is above zero.
     fn is_positive(self) -> bool;
+    /// What pivots are chosen by: the sum of the parts' absolute values.
+    fn magnitude(self) -> Self::Part;
     /// The root of the real part.
     fn root(self) -> Self;
     /// Times the imaginary unit, for numbers that have two parts.
@@ -60,6 +62,11 @@ macro_rules! numbers {
             #[inline(always)]
             fn is_positive(self) -> bool {
                 self > 0.0
+            }
+
+            #[inline(always)]
+            fn magnitude(self) -> $real {
+                self.abs()
             }
 
             #[inline(always)]
@@ -109,6 +116,11 @@ macro_rules! numbers {
             #[inline(always)]
             fn is_positive(self) -> bool {
                 self.re > 0.0
+            }
+
+            #[inline(always)]
+            fn magnitude(self) -> $real {
+                self.re.abs() + self.im.abs()
             }
 
             #[inline(always)]

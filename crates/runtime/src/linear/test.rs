@@ -43,7 +43,10 @@ kinds! {
 
 /// Numbers as they are in a type.
 fn numbers<T: Kind>(count: usize) -> Vec<C> {
-    let value = |i: usize| C::new((i as f64 * 0.7).sin(), (i as f64 * 1.3).cos());
+    let value = |i: usize| {
+        let x = (i * i % 1013) as f64;
+        C::new((x * 0.7 + 0.3).sin(), (x * 1.3).cos())
+    };
     (0..count).map(|i| T::narrow(value(i)).widen()).collect()
 }
 
@@ -252,5 +255,122 @@ fn large_systems() {
     for (size, lines) in [(300, 5), (270, 70), (131, 2)] {
         check_solutions::<f32>(1, size, lines);
         check_solutions::<C>(1, size / 2, lines);
+    }
+}
+
+fn run_lu<T: Kind>(threads: usize, lu: &Lu, operand: &[T]) -> (Vec<T>, Vec<i32>, Vec<i32>) {
+    let context = Context::new(Some(Pool::with_threads(threads)));
+    let mut result = vec![T::NAN; operand.len()];
+    let mut pivots = vec![-1; lu.batch * lu.rows.min(lu.columns)];
+    let mut failures = vec![-1; lu.batch];
+    // SAFETY: buffers are as large as the description says.
+    let status = unsafe {
+        rxla_getrf(
+            context.as_ptr(),
+            operand.as_ptr().cast(),
+            result.as_mut_ptr().cast(),
+            pivots.as_mut_ptr(),
+            failures.as_mut_ptr(),
+            lu.encode().unwrap().as_ptr(),
+        )
+    };
+    assert_eq!(status, 0);
+    (result, pivots, failures)
+}
+
+fn check_lu<T: Kind>(batch: usize, rows: usize, columns: usize) {
+    let matrix = numbers::<T>(rows * columns);
+    let lu = Lu { element: T::ELEMENT, batch, rows, columns };
+    let operand = narrow::<T>(&matrix).repeat(batch);
+    let (result, pivots, failures) = run_lu(2, &lu, &operand);
+    let (alone, alone_pivots, _) = run_lu(1, &lu, &operand);
+    assert!(bits(&result) == bits(&alone) && pivots == alone_pivots);
+    assert!(failures.iter().all(|&failure| failure == 0));
+    let least = rows.min(columns);
+    for (factors, pivots) in result.chunks(rows * columns).zip(pivots.chunks(least)) {
+        let factors: Vec<C> = factors.iter().map(|value| value.widen()).collect();
+        let mut exchanged = matrix.clone();
+        for (i, &pivot) in pivots.iter().enumerate() {
+            for j in 0..columns {
+                exchanged.swap(i * columns + j, (pivot as usize - 1) * columns + j);
+            }
+        }
+        for i in 0..rows {
+            for j in 0..columns {
+                let lower = |k: usize| if k == i { C::from(1.0) } else { factors[i * columns + k] };
+                let sum: C = (0..least.min(i + 1).min(j + 1))
+                    .map(|k| lower(k) * factors[k * columns + j])
+                    .sum();
+                let scale = least as f64;
+                assert!((sum - exchanged[i * columns + j]).norm() < T::NEAR * scale, "{lu:?}");
+                // No factor is above one by what pivots are chosen by.
+                assert!(i <= j || factors[i * columns + j].norm() < 1.5);
+            }
+        }
+    }
+}
+
+#[test]
+fn triangles_multiply_to_the_matrix() {
+    let sizes =
+        [(2, 1, 1), (3, 4, 4), (2, 3, 7), (2, 9, 5), (1, 40, 40), (1, 90, 50), (1, 50, 130)];
+    for (batch, rows, columns) in sizes {
+        check_lu::<f32>(batch, rows, columns);
+        check_lu::<f64>(batch, rows, columns);
+        check_lu::<Complex<f32>>(batch, rows, columns);
+        check_lu::<C>(batch, rows, columns);
+    }
+    check_lu::<f64>(1, 290, 270);
+}
+
+#[test]
+fn singular_matrices_are_told() {
+    for size in [3, 100] {
+        // The last column that is not zero is the one before the last but one.
+        let mut matrix = vec![0.0_f64; size * size];
+        (0..size).for_each(|i| matrix[i * (size + 1)] = if i < size - 2 { 1.0 } else { 0.0 });
+        let lu = Lu { element: Element::F64, batch: 1, rows: size, columns: size };
+        let (result, pivots, failures) = run_lu(2, &lu, &matrix);
+        assert_eq!(failures, [size as i32 - 1]);
+        assert!(result == matrix && pivots.iter().enumerate().all(|(i, &p)| p == i as i32 + 1));
+    }
+}
+
+/// LAPACK's way: the other triangle stays, and the column that fails is told.
+#[test]
+fn failures_of_cholesky_have_numbers() {
+    let context = Context::new(Some(Pool::with_threads(2)));
+    for (batch, size) in [(1, 4), (9, 4), (1, 150)] {
+        for half in [Triangle::Lower, Triangle::Upper] {
+            let one = |i: usize| if i % (size + 1) == 0 { 4.0 } else { 0.0 };
+            let mut matrix: Vec<f32> =
+                (0..batch * size * size).map(|i| one(i % (size * size))).collect();
+            let corner = if half == Triangle::Lower { size - 1 } else { size * (size - 1) };
+            matrix[corner] = 7.0;
+            let mut run = |matrix: &[f32]| {
+                let mut result = vec![0.0_f32; matrix.len()];
+                let mut failures = vec![-1; batch];
+                let code = Cholesky { element: Element::F32, batch, size, triangle: half };
+                // SAFETY: buffers are as large as the description says.
+                let status = unsafe {
+                    rxla_potrf(
+                        context.as_ptr(),
+                        matrix.as_ptr().cast(),
+                        result.as_mut_ptr().cast(),
+                        failures.as_mut_ptr(),
+                        code.encode().unwrap().as_ptr(),
+                    )
+                };
+                assert_eq!(status, 0);
+                (result, failures)
+            };
+            let (result, failures) = run(&matrix);
+            assert!(failures.iter().all(|&failure| failure == 0));
+            assert_eq!((result[corner], result[0], result[size + 1]), (7.0, 2.0, 2.0));
+            matrix[(size - 2) * (size + 1)] = -4.0;
+            let (result, failures) = run(&matrix);
+            assert_eq!(failures[0], size as i32 - 1);
+            assert!(result[0].is_nan() && failures[1..].iter().all(|&failure| failure == 0));
+        }
     }
 }
