@@ -10,6 +10,7 @@
 
 mod calls;
 mod control;
+mod lapack;
 mod memory;
 mod runtime;
 mod sort;

@@ -94,6 +94,7 @@ fn call(module: &Module, compute: &Compute) -> Option<Call> {
             ("rxla_triangular_solve", triangular_solve(op, shape(0)?, shape(1)?)?.encode())
         }
         Op::TopK(op) => ("rxla_topk", top_k(op, shape(0)?)?.encode()),
+        Op::CustomCall(op) => super::lapack::call(module, id, op)?,
         _ => return None,
     };
     // What the runtime has no kernel for is left to the interpreter.
@@ -124,7 +125,7 @@ pub(super) fn element(element_type: ElementType) -> Option<Element> {
 }
 
 /// The type of a number in a product: truth values and integers below a byte wrap elsewhere.
-fn number(element_type: ElementType) -> Option<Element> {
+pub(super) fn number(element_type: ElementType) -> Option<Element> {
     let fills_bytes = element_type.bit_width() == 8 * element_type.byte_width();
     if fills_bytes { element(element_type) } else { None }
 }
@@ -256,7 +257,7 @@ fn transform(op: &op::Fft, operand: &ArrayShape, result: &ArrayShape) -> Option<
 }
 
 /// The number of matrices in an array and the sizes of each.
-fn matrices(shape: &ArrayShape) -> Option<(usize, usize, usize)> {
+pub(super) fn matrices(shape: &ArrayShape) -> Option<(usize, usize, usize)> {
     let outer = shape.rank().checked_sub(2)?;
     let batch = shape.dims[..outer].iter().product::<i64>() as usize;
     Some((batch, shape.dims[outer] as usize, shape.dims[outer + 1] as usize))

@@ -1,0 +1,136 @@
+//! Custom calls of LAPACK, as JAX makes them for CPUs, for which the runtime has kernels of its own: `potrf`,
+//! `getrf` and `trsm`. All others go to whoever has registered their handlers.
+//!
+//! Arrays are row-major here whatever layouts the call asks for, so nothing is transposed.
+
+use rxla_base::{Error, Result};
+use rxla_hlo::op::{self, CustomCallApiVersion};
+use rxla_hlo::{ArrayShape, ElementType, InstructionId, Module, Shape};
+use rxla_runtime::linear::{Cholesky, Diagonal, Form, Lu, Side, Triangle, TriangularSolve};
+
+use super::runtime::{matrices, number};
+
+/// The kernel for a custom call and its description, if there is one.
+pub(super) fn call(
+    module: &Module,
+    id: InstructionId,
+    op: &op::CustomCall,
+) -> Option<(&'static str, Result<Vec<i64>, Error>)> {
+    if op.api_version != Some(CustomCallApiVersion::TypedFfi) {
+        return None;
+    }
+    let target = op.custom_call_target.strip_prefix("lapack_")?.strip_suffix("_ffi")?;
+    let (kind, function) = target.split_at_checked(1)?;
+    if !matches!(kind, "s" | "d" | "c" | "z") {
+        return None;
+    }
+    let config = module[id].info().map_or("", |info| info.backend_config.as_str());
+    let letter = |name: &str| letter(config, name);
+    let shape = |&operand: &InstructionId| module[operand].shape.as_array();
+    let operands: Vec<&ArrayShape> =
+        module[id].operands().iter().map(shape).collect::<Option<_>>()?;
+    let results: Vec<&ArrayShape> = match &module[id].shape {
+        Shape::Tuple(results) => results.iter().map(Shape::as_array).collect::<Option<_>>()?,
+        other => vec![other.as_array()?],
+    };
+    // Nobody has checked that the shapes of a custom call fit each other.
+    let numbers = |array: &ArrayShape, dims: &[i64]| {
+        array.element_type == ElementType::S32 && array.dims[..] == *dims
+    };
+    Some(match (function, &operands[..], &results[..]) {
+        ("potrf", &[operand], &[result, failures]) => {
+            let outer = operand.dims.get(..operand.rank().checked_sub(2)?)?;
+            let fits = operand.same_dims(result) && numbers(failures, outer);
+            let description = cholesky(operand, triangle(letter("uplo")?)?)?;
+            ("rxla_potrf", fits.then_some(description)?.encode())
+        }
+        ("getrf", &[operand], &[result, pivots, failures]) => {
+            let outer = operand.dims.get(..operand.rank().checked_sub(2)?)?;
+            let description = lu(operand)?;
+            let least = description.rows.min(description.columns) as i64;
+            let fits = operand.same_dims(result)
+                && numbers(pivots, &[outer, &[least]].concat())
+                && numbers(failures, outer);
+            ("rxla_getrf", fits.then_some(description)?.encode())
+        }
+        ("trsm", &[operand, known], &[result]) => {
+            let (batch, size, width) = matrices(operand)?;
+            let (known_batch, rows, columns) = matrices(known)?;
+            let side = match letter("side")? {
+                b'L' => Side::Left,
+                b'R' => Side::Right,
+                _ => return None,
+            };
+            let (length, lines) =
+                if side == Side::Left { (rows, columns) } else { (columns, rows) };
+            let fits = known.same_dims(result)
+                && known.element_type == operand.element_type
+                && [size, size, batch] == [width, length, known_batch];
+            let solve = TriangularSolve {
+                element: number(operand.element_type)?,
+                batch,
+                size,
+                lines,
+                side,
+                triangle: triangle(letter("uplo")?)?,
+                form: match letter("trans_x")? {
+                    b'N' => Form::Plain,
+                    b'T' => Form::Transpose,
+                    b'C' => Form::Adjoint,
+                    _ => return None,
+                },
+                diagonal: match letter("diag")? {
+                    b'N' => Diagonal::Stored,
+                    b'U' => Diagonal::Unit,
+                    _ => return None,
+                },
+            };
+            ("rxla_triangular_solve", fits.then_some(solve)?.encode())
+        }
+        _ => return None,
+    })
+}
+
+fn cholesky(operand: &ArrayShape, triangle: Triangle) -> Option<Cholesky> {
+    let (batch, size, columns) = matrices(operand)?;
+    let element = number(operand.element_type)?;
+    (size == columns).then_some(Cholesky { element, batch, size, triangle })
+}
+
+fn lu(operand: &ArrayShape) -> Option<Lu> {
+    let (batch, rows, columns) = matrices(operand)?;
+    Some(Lu { element: number(operand.element_type)?, batch, rows, columns })
+}
+
+fn triangle(letter: u8) -> Option<Triangle> {
+    match letter {
+        b'L' => Some(Triangle::Lower),
+        b'U' => Some(Triangle::Upper),
+        _ => None,
+    }
+}
+
+/// The letter that an attribute is: `{uplo = 76 : ui8}`.
+fn letter(config: &str, name: &str) -> Option<u8> {
+    let entries = config.trim().strip_prefix('{')?.strip_suffix('}')?;
+    entries.split(',').find_map(|entry| {
+        let (entry_name, value) = entry.split_once('=')?;
+        let (value, kind) = value.split_once(':')?;
+        (entry_name.trim() == name && kind.trim() == "ui8").then(|| value.trim().parse().ok())?
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_are_found_by_name() {
+        let config = "{diag = 85 : ui8, side = 76 : ui8,trans_x=78:ui8}";
+        assert_eq!(letter(config, "diag"), Some(b'U'));
+        assert_eq!(letter(config, "trans_x"), Some(b'N'));
+        for (config, name) in [(config, "uplo"), ("{a = 1 : i64}", "a"), ("", "a"), ("{}", "a")] {
+            assert_eq!(letter(config, name), None);
+        }
+    }
+}
