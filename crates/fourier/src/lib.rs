@@ -11,6 +11,7 @@ use realfft::RealFftPlanner;
 use rustfft::FftPlanner;
 
 pub use realfft::{ComplexToReal, RealToComplex};
+pub use rustfft::num_complex::Complex;
 pub use rustfft::{Fft, FftDirection, FftNum};
 
 /// f32 and f64, with the plans made so far.
@@ -18,6 +19,9 @@ pub trait Real: FftNum + Default {
     fn one_over(count: usize) -> Self;
     /// A transform of complex numbers.
     fn plan(length: usize, direction: FftDirection) -> Arc<dyn Fft<Self>>;
+    /// What joins the halves of a transform of so many real numbers, an even number, that was done as one of
+    /// half as many complex ones: `-i/2 exp(-2πi k/length)` for each `k` up to the half.
+    fn twiddles(length: usize) -> Arc<[Complex<Self>]>;
     /// From real numbers to the first half, and one more, of the complex ones.
     fn plan_real(length: usize) -> Arc<dyn RealToComplex<Self>>;
     /// Back from there.
@@ -52,6 +56,18 @@ macro_rules! real {
                 static PLANS: Plans<(usize, bool), dyn Fft<$type>> = LazyLock::new(Mutex::default);
                 let key = (length, direction == FftDirection::Forward);
                 kept(&PLANS, key, || FftPlanner::new().plan_fft(length, direction))
+            }
+
+            fn twiddles(length: usize) -> Arc<[Complex<$type>]> {
+                static TABLES: Plans<usize, [Complex<$type>]> = LazyLock::new(Mutex::default);
+                kept(&TABLES, length, || {
+                    let turn = -std::f64::consts::TAU / length as f64;
+                    let factor = |k: usize| {
+                        let (sin, cos) = (turn * k as f64).sin_cos();
+                        Complex::new((0.5 * sin) as $type, (-0.5 * cos) as $type)
+                    };
+                    (0..=length / 2).map(factor).collect()
+                })
             }
 
             fn plan_real(length: usize) -> Arc<dyn RealToComplex<$type>> {

@@ -1,6 +1,11 @@
 //! `rxla_fft`: discrete Fourier transforms along the last dimensions, by rustfft and realfft.
 //!
-//! Each dimension is transformed in its turn, the lines of one dimension in parallel.
+//! Each dimension is transformed in its turn, the lines of one dimension in parallel; lines of the last are
+//! read where they are and written where they go ([`real`] has those of real numbers), those of others are
+//! gathered some at a time ([`columns`]). The division by the number of elements is done on the way.
+
+mod columns;
+mod real;
 
 use num_complex::Complex;
 use rxla_base::{Error, Result};
@@ -108,142 +113,76 @@ unsafe fn run<T: Real>(
     let half = last / 2 + 1;
     let rows = batch * outer.iter().product::<usize>();
     let scale = T::one_over(lengths.iter().product());
+    let shape = |width: usize| Shape { batch, outer, width };
     match kind {
         Kind::Forward | Kind::Inverse => {
             let direction =
                 if kind == Kind::Forward { FftDirection::Forward } else { FftDirection::Inverse };
+            let scale = (kind == Kind::Inverse).then_some(scale);
             let result = Address(result.cast::<Complex<T>>());
             let operand = Address(operand.cast_mut().cast::<Complex<T>>());
             let plan = T::plan(last, direction);
+            // The last to pass over the elements divides them.
+            let row_scale = scale.filter(|_| outer.is_empty());
             context.parallel_for(rows, grain(last), |begin, end| {
-                let count = (end - begin) * last;
-                // SAFETY: the caller's promise; each row is in one piece.
-                let line = unsafe {
-                    let from = operand.get().add(begin * last);
-                    let into = result.get().add(begin * last);
-                    std::ptr::copy_nonoverlapping(from, into, count);
-                    std::slice::from_raw_parts_mut(into, count)
-                };
-                let mut room = vec![Complex::default(); plan.get_inplace_scratch_len()];
-                plan.process_with_scratch(line, &mut room);
-                if kind == Kind::Inverse && outer.is_empty() {
-                    line.iter_mut().for_each(|value| *value = *value * scale);
+                let mut room = vec![Complex::default(); plan.get_immutable_scratch_len()];
+                for row in begin..end {
+                    // SAFETY: the caller's promise; each row is in one piece.
+                    let (from, into) = unsafe {
+                        let from = operand.get().add(row * last).cast_const();
+                        let into = result.get().add(row * last);
+                        (
+                            std::slice::from_raw_parts(from, last),
+                            std::slice::from_raw_parts_mut(into, last),
+                        )
+                    };
+                    plan.process_immutable_with_scratch(from, into, &mut room);
+                    if let Some(scale) = row_scale {
+                        into.iter_mut().for_each(|value| *value = *value * scale);
+                    }
                 }
             });
             // SAFETY: the caller's promise.
-            unsafe { columns(context, result, batch, outer, last, direction) };
-            if kind == Kind::Inverse && !outer.is_empty() {
-                context.parallel_for(rows, grain(last), |begin, end| {
-                    // SAFETY: the caller's promise; each row is in one piece.
-                    let line = unsafe {
-                        let start = result.get().add(begin * last);
-                        std::slice::from_raw_parts_mut(start, (end - begin) * last)
-                    };
-                    line.iter_mut().for_each(|value| *value = *value * scale);
-                });
-            }
+            unsafe { columns::transform(context, result, result, shape(last), direction, scale) };
         }
         Kind::RealForward => {
             let result = Address(result.cast::<Complex<T>>());
-            let operand = Address(operand.cast_mut().cast::<T>());
-            let plan = T::plan_real(last);
-            context.parallel_for(rows, grain(last), |begin, end| {
-                let mut line = plan.make_input_vec();
-                let mut room = plan.make_scratch_vec();
-                for row in begin..end {
-                    // SAFETY: the caller's promise; each row is in one piece.
-                    let into = unsafe {
-                        let from = operand.get().add(row * last).cast_const();
-                        line.copy_from_slice(std::slice::from_raw_parts(from, last));
-                        std::slice::from_raw_parts_mut(result.get().add(row * half), half)
-                    };
-                    plan.process_with_scratch(&mut line, into, &mut room)
-                        .expect("buffers have the plan's lengths");
-                }
-            });
             // SAFETY: the caller's promise.
-            unsafe { columns(context, result, batch, outer, half, FftDirection::Forward) };
+            unsafe {
+                real::forward(context, operand.cast::<T>(), result.get(), rows, last);
+                let direction = FftDirection::Forward;
+                columns::transform(context, result, result, shape(half), direction, None);
+            }
         }
         Kind::RealInverse => {
-            // The outer dimensions are transformed in a copy of the operand.
+            let operand = Address(operand.cast_mut().cast::<Complex<T>>());
+            let result = result.cast::<T>();
+            if outer.is_empty() {
+                // SAFETY: the caller's promise.
+                unsafe { real::inverse(context, operand.get(), result, rows, last, scale) };
+                return Ok(());
+            }
+            // The outer dimensions are transformed into memory of their own.
             let bytes = (rows * half).saturating_mul(size_of::<Complex<T>>());
             let copy = Allocator::shared().allocate(bytes)?;
             let middle = Address(copy.as_ptr().cast::<Complex<T>>());
-            // SAFETY: the copy is as long; the operand is the caller's promise.
-            unsafe { std::ptr::copy_nonoverlapping(operand, copy.as_ptr(), bytes) };
-            // SAFETY: as above.
-            unsafe { columns(context, middle, batch, outer, half, FftDirection::Inverse) };
-            let plan = T::plan_real_back(last);
-            let result = Address(result.cast::<T>());
-            context.parallel_for(rows, grain(last), |begin, end| {
-                let mut room = plan.make_scratch_vec();
-                for row in begin..end {
-                    // SAFETY: the caller's promise; each row is in one piece.
-                    let (line, into) = unsafe {
-                        (
-                            std::slice::from_raw_parts_mut(middle.get().add(row * half), half),
-                            std::slice::from_raw_parts_mut(result.get().add(row * last), last),
-                        )
-                    };
-                    // What would make the result complex is taken as zero.
-                    line[0].im = T::default();
-                    if last.is_multiple_of(2) {
-                        line[half - 1].im = T::default();
-                    }
-                    plan.process_with_scratch(line, into, &mut room)
-                        .expect("buffers have the plan's lengths");
-                    into.iter_mut().for_each(|value| *value = *value * scale);
-                }
-            });
+            // SAFETY: the copy is as long as the operand, which is the caller's promise.
+            unsafe {
+                let direction = FftDirection::Inverse;
+                columns::transform(context, operand, middle, shape(half), direction, None);
+                real::inverse(context, middle.get(), result, rows, last, scale);
+            }
         }
     }
     Ok(())
 }
 
-/// Transforms all dimensions but the last, whose length is `width`, in place.
-///
-/// # Safety
-///
-/// `data` holds `batch` blocks of these dimensions, and nobody else uses it.
-unsafe fn columns<T: Real>(
-    context: &Context,
-    data: Address<Complex<T>>,
+/// Blocks of dimensions that are to be transformed, and of one whose lines lie in order.
+#[derive(Clone, Copy)]
+struct Shape<'a> {
     batch: usize,
-    outer: &[usize],
+    outer: &'a [usize],
     width: usize,
-    direction: FftDirection,
-) {
-    // Columns that lie side by side are gathered together, so that memory is read in order.
-    const TOGETHER: usize = 16;
-    for (axis, &length) in outer.iter().enumerate() {
-        let plan = T::plan(length, direction);
-        let inner = outer[axis + 1..].iter().product::<usize>() * width;
-        let groups = inner.div_ceil(TOGETHER);
-        let blocks = batch * outer[..axis].iter().product::<usize>();
-        context.parallel_for(blocks * groups, 1 + grain(length) / TOGETHER, |begin, end| {
-            let mut lines = vec![Complex::default(); length * TOGETHER];
-            let mut room = vec![Complex::default(); plan.get_inplace_scratch_len()];
-            for task in begin..end {
-                let (block, group) = (task / groups, task % groups);
-                let first = group * TOGETHER;
-                let count = TOGETHER.min(inner - first);
-                let start = data.get().wrapping_add(block * length * inner + first);
-                for i in 0..length {
-                    for column in 0..count {
-                        // SAFETY: inside the block.
-                        lines[column * length + i] = unsafe { *start.add(i * inner + column) };
-                    }
-                }
-                plan.process_with_scratch(&mut lines[..count * length], &mut room);
-                for i in 0..length {
-                    for column in 0..count {
-                        // SAFETY: as above; each column is in one task.
-                        unsafe { start.add(i * inner + column).write(lines[column * length + i]) };
-                    }
-                }
-            }
-        });
-    }
 }
 
 /// Lines that are worth a thread's while.
@@ -322,8 +261,8 @@ mod tests {
             && result.iter().zip(wanted).all(|(a, b)| (a - b).norm() < 1e-9)
     }
 
-    const SHAPES: [&[usize]; 9] =
-        [&[1], &[2], &[7], &[16], &[30], &[3, 4], &[5, 1], &[2, 3, 5], &[20, 6]];
+    const SHAPES: [&[usize]; 10] =
+        [&[1], &[2], &[7], &[16], &[30], &[3, 4], &[5, 1], &[2, 3, 5], &[20, 6], &[9, 50]];
 
     #[test]
     fn all_kinds_and_ranks() {
