@@ -2,8 +2,9 @@
 
 rxla runs programs on the CPU, so its lowerings are those of `cpu`: the two platforms share one
 table, and a rule that a library registers for `cpu` serves both. In particular LAPACK's functions
-become the same custom calls, served by the kernels in jaxlib (see `_ffi`): they are exactly what
-JAX's own `cpu` platform runs, including decompositions that have no HLO operation.
+become the same custom calls, served by rxla where it has kernels (Cholesky, LU, triangular systems)
+and by those in jaxlib otherwise (see `_ffi`): they are exactly what JAX's own `cpu` platform runs,
+including decompositions that have no HLO operation.
 """
 
 import jax
