@@ -63,7 +63,7 @@ impl Module {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ElementType, Shape, UnaryKind};
+    use crate::{ComputationId, ElementType, Shape, UnaryKind};
 
     /// A parameter and `count` instructions that negate it.
     fn module(count: usize) -> (Module, Vec<InstructionId>) {
@@ -85,7 +85,8 @@ mod tests {
         m.add_control_edge(i[0], i[1]);
         assert_eq!(m[i[0]].control_successors(), [i[1]]);
         assert_eq!(m[i[1]].control_predecessors(), [i[0]]);
-        assert_eq!(m.take_control_edges(i[1]), (vec![i[0]], vec![]));
+        let none: Vec<InstructionId> = Vec::new();
+        assert_eq!(m.take_control_edges(i[1]), (vec![i[0]], none));
         assert!(!m[i[0]].has_control_edges() && !m[i[1]].has_control_edges());
     }
 
@@ -117,7 +118,7 @@ mod tests {
         let (mut m, i) = module(2);
         m.add_control_edge(i[0], i[1]);
         let copy = m.clone_computation(m.entry(), "copy");
-        let edges = |m: &Module, computation| -> usize {
+        let edges = |m: &Module, computation: ComputationId| -> usize {
             m[computation].instructions().iter().map(|&i| m[i].control_predecessors().len()).sum()
         };
         assert_eq!((edges(&m, m.entry()), edges(&m, copy)), (1, 1));
