@@ -347,7 +347,7 @@ fn failures_of_cholesky_have_numbers() {
                 (0..batch * size * size).map(|i| one(i % (size * size))).collect();
             let corner = if half == Triangle::Lower { size - 1 } else { size * (size - 1) };
             matrix[corner] = 7.0;
-            let mut run = |matrix: &[f32]| {
+            let run = |matrix: &[f32]| {
                 let mut result = vec![0.0_f32; matrix.len()];
                 let mut failures = vec![-1; batch];
                 let code = Cholesky { element: Element::F32, batch, size, triangle: half };
