@@ -67,6 +67,23 @@ pub fn is_row_major(dims: &[i64], strides: &[i64], width: usize) -> bool {
         })
 }
 
+/// Runs `$body` with `$w` a constant for the usual widths, so that copies of elements are single moves.
+macro_rules! with_width {
+    ($width:expr, |$w:ident| $body:expr) => {
+        with_width!($width, $w, $body, 1 2 4 8 16)
+    };
+    ($width:expr, $w:ident, $body:expr, $($usual:literal)*) => {
+        match $width {
+            $($usual => {
+                #[allow(non_upper_case_globals)]
+                const $w: usize = $usual;
+                $body
+            })*
+            $w => $body,
+        }
+    };
+}
+
 /// Copies strided memory into dense row-major bytes. `source` starts at the array's lowest byte,
 /// as [`extent`] tells it.
 pub fn read_strided(source: &[u8], dims: &[i64], strides: &[i64], width: usize) -> Result<Bytes> {
@@ -74,13 +91,11 @@ pub fn read_strided(source: &[u8], dims: &[i64], strides: &[i64], width: usize) 
     let size = count.checked_mul(width).ok_or_else(too_large)?;
     let mut bytes = Bytes::zeroed(size)?;
     let target = bytes.make_mut();
-    let mut at = 0;
-    for_each_offset(dims, strides, |offset| {
-        // In bounds: `checked` has compared the extent with the slice.
-        let from = (offset - extent.lowest) as usize;
-        target[at..at + width].copy_from_slice(&source[from..from + width]);
-        at += width;
-    });
+    // In bounds: `checked` has compared the extent with the slice.
+    with_width!(width, |w| for_each_place(dims, strides, |place, offset| {
+        let (from, at) = ((offset - extent.lowest) as usize, place * w);
+        target[at..at + w].copy_from_slice(&source[from..from + w]);
+    }));
     Ok(bytes)
 }
 
@@ -99,12 +114,10 @@ pub fn write_strided(
             source.len()
         )));
     }
-    let mut at = 0;
-    for_each_offset(dims, strides, |offset| {
-        let to = (offset - extent.lowest) as usize;
-        target[to..to + width].copy_from_slice(&source[at..at + width]);
-        at += width;
-    });
+    with_width!(width, |w| for_each_place(dims, strides, |place, offset| {
+        let (to, at) = ((offset - extent.lowest) as usize, place * w);
+        target[to..to + w].copy_from_slice(&source[at..at + w]);
+    }));
     Ok(())
 }
 
@@ -140,6 +153,35 @@ fn checked(
         )));
     }
     Ok((count, extent))
+}
+
+/// Visits each element: its place in row-major order and its byte offset. The last two dimensions are
+/// visited by tiles, so that both sides stay in the cache when one is the other transposed.
+fn for_each_place(dims: &[i64], strides: &[i64], mut visit: impl FnMut(usize, i64)) {
+    const TILE: usize = 16;
+    let [outer @ .., rows, columns] = dims else {
+        let mut place = 0;
+        return for_each_offset(dims, strides, |offset| {
+            visit(place, offset);
+            place += 1;
+        });
+    };
+    let (rows, columns) = (*rows as usize, *columns as usize);
+    let [outer_strides @ .., down, across] = strides else { return };
+    let mut first = 0;
+    for_each_offset(outer, outer_strides, |start| {
+        for top in (0..rows).step_by(TILE) {
+            for left in (0..columns).step_by(TILE) {
+                for i in top..rows.min(top + TILE) {
+                    let (place, offset) = (first + i * columns, start + i as i64 * down);
+                    for j in left..columns.min(left + TILE) {
+                        visit(place + j, offset + j as i64 * across);
+                    }
+                }
+            }
+        }
+        first += rows * columns;
+    });
 }
 
 /// Visits the byte offset of each element in row-major order.
@@ -190,6 +232,29 @@ mod tests {
         // The array starts at its last element and walks down.
         let bytes = read_strided(&[1, 2, 3], &[2, 3], &[0, -1], 1).unwrap();
         assert_eq!(bytes.as_slice(), [3, 2, 1, 3, 2, 1]);
+    }
+
+    #[test]
+    fn tiles_cover_everything() {
+        for width in [1, 2, 3, 4, 8, 16] {
+            for dims in [vec![2, 3, 37], vec![40, 17], vec![5], vec![], vec![3, 0, 2]] {
+                let count: i64 = dims.iter().product();
+                let bytes: Vec<u8> =
+                    (0..count as usize * width).map(|i| (i * 7 % 251) as u8).collect();
+                let order: Vec<i64> = (0..dims.len() as i64).collect();
+                let strides = dense_strides(&dims, &order, width).unwrap();
+                let mut turned = vec![0; bytes.len()];
+                write_strided(&bytes, &mut turned, &dims, &strides, width).unwrap();
+                let mut at = 0;
+                for_each_offset(&dims, &strides, |offset| {
+                    let from = offset as usize;
+                    assert_eq!(turned[from..from + width], bytes[at..at + width]);
+                    at += width;
+                });
+                let back = read_strided(&turned, &dims, &strides, width).unwrap();
+                assert_eq!(back.as_slice(), bytes);
+            }
+        }
     }
 
     #[test]
