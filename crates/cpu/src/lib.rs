@@ -17,6 +17,7 @@
 #![allow(unsafe_code)]
 
 pub mod buffers;
+mod digest;
 pub mod executable;
 mod fallback;
 pub mod fuse;
@@ -91,11 +92,12 @@ pub fn optimize(module: &mut Module) -> Result<()> {
 /// Writes the program of an optimised module, not yet scheduled.
 pub fn lower(module: &Module) -> Result<program::Program> {
     let plan = plan::Plan::new(module, &|computation| schedule::order(module, computation))?;
+    let kernels = kernels::Kernels::new(module);
     let in_place = |compute: &plan::Compute, operand: usize, result: usize| {
-        kernels::in_place(module, compute.instruction, operand, result)
+        kernels.in_place(compute.instruction, operand, result)
     };
     let buffers = buffers::Buffers::new(&plan, &in_place, &donated(module));
-    program::generate(module, &plan, &buffers)
+    program::generate(&kernels, module, &plan, &buffers)
 }
 
 /// Whether kernels obey their rules; if not, panics with what is wrong.

@@ -24,6 +24,8 @@ use rxla_hlo::{ArrayShape, InstructionId, Module, Op, Shape};
 use rxla_kernel::{Builder, Function, FunctionId, Linkage, Type, Value};
 
 use crate::buffers::{Buffers, Output, Place, in_register};
+use crate::digest::Digest;
+use crate::kernels::Kernels;
 use crate::plan::{Block, Leaf, Origin, Plan, Step, ValueId};
 use memory::Pool;
 
@@ -49,7 +51,12 @@ pub struct Program {
 }
 
 /// Writes the driver and its kernels.
-pub fn generate(module: &Module, plan: &Plan, buffers: &Buffers) -> Result<Program> {
+pub(crate) fn generate(
+    kernels: &Kernels<'_>,
+    module: &Module,
+    plan: &Plan,
+    buffers: &Buffers,
+) -> Result<Program> {
     let mut builder = Builder::new(MAIN, Linkage::Kernel, Some(Type::I64));
     let context = builder.parameter(Type::PTR);
     let arguments = builder.buffer_parameter(8);
@@ -57,6 +64,7 @@ pub fn generate(module: &Module, plan: &Plan, buffers: &Buffers) -> Result<Progr
     let temp = builder.buffer_parameter(crate::buffers::ALIGN as u32);
     let constants = builder.buffer_parameter(crate::buffers::ALIGN as u32);
     let mut driver = Driver {
+        kernels,
         module,
         plan,
         buffers,
@@ -69,6 +77,7 @@ pub fn generate(module: &Module, plan: &Plan, buffers: &Buffers) -> Result<Progr
         pool: Pool::default(),
         functions: Vec::new(),
         known: FxHashMap::default(),
+        written: FxHashMap::default(),
         fallbacks: Vec::new(),
         inlined: 0,
         depth: 0,
@@ -97,6 +106,7 @@ pub fn generate(module: &Module, plan: &Plan, buffers: &Buffers) -> Result<Progr
 }
 
 struct Driver<'a> {
+    kernels: &'a Kernels<'a>,
     module: &'a Module,
     plan: &'a Plan,
     buffers: &'a Buffers,
@@ -112,6 +122,8 @@ struct Driver<'a> {
     functions: Vec<Function>,
     /// Functions by what is in them, so that equal ones are one.
     known: FxHashMap<String, FunctionId>,
+    /// Functions by what they compute and what they are given, so that equal ones are emitted once.
+    written: FxHashMap<(Digest, Vec<calls::Given>), FunctionId>,
     fallbacks: Vec<InstructionId>,
     /// How much work of the driver's own has been written so far.
     inlined: usize,

@@ -99,7 +99,7 @@ fn fuse(module: &mut Module, group: &Group) -> bool {
         Op::Fusion(Fusion { kind, output_to_operand_aliasing: Vec::new(), calls: computation });
     let last = group.roots[group.roots.len() - 1];
     let fusion = module.add_like(last, op, shape, &operands);
-    if rxla_emit::supports(module, fusion).is_err() {
+    if !crate::kernels::supports(module, fusion) {
         module.remove_instruction(fusion);
         module.remove_computation(computation);
         return false;

@@ -36,7 +36,7 @@ pub(super) fn role(module: &Module, id: InstructionId) -> Role {
         Role::Lazy => array,
         Role::Root | Role::Alone => true,
     };
-    if role == Role::Alone || (fits && rxla_emit::supports(module, id).is_ok()) {
+    if role == Role::Alone || (fits && crate::kernels::supports(module, id)) {
         role
     } else {
         Role::Alone

@@ -20,6 +20,17 @@ const FEW_LOOPS: usize = 4;
 /// Work from which on threads share it.
 const PARALLEL_WORK: u64 = 1 << 17;
 
+/// What a function knows of an operand or result, in the order in which it is told.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Given {
+    /// Its elements.
+    Register,
+    /// One more address, of this alignment.
+    Memory(u32),
+    /// Which address it lies at.
+    Parameter(Value),
+}
+
 impl Driver<'_> {
     pub(super) fn compute(&mut self, b: &mut Builder, compute: &Compute) -> Result<()> {
         let module = self.module;
@@ -32,7 +43,7 @@ impl Driver<'_> {
             return Ok(());
         }
         let tokens = compute.operands.iter().chain(&compute.results).any(|l| *l == Leaf::Token);
-        let cost = if tokens { None } else { crate::kernels::cost(module, id) };
+        let cost = if tokens { None } else { self.kernels.cost(id) };
         let Some(cost) = cost else {
             let runs = !tokens && (self.runtime(b, compute)? || self.sort(b, compute)?);
             return if runs { Ok(()) } else { self.fallback(b, compute) };
@@ -118,9 +129,11 @@ impl Driver<'_> {
         let mut arguments = Vec::new();
         let mut parameters: FxHashMap<Place, Value> = FxHashMap::default();
         let mut sources = Vec::new();
+        let mut given = Vec::new();
         for value in values(&compute.operands) {
             match self.buffers.place(value) {
                 Place::Register => {
+                    given.push(Given::Register);
                     let element = self.register(b, value);
                     let mut params = Vec::new();
                     for part in memory::parts(element) {
@@ -136,11 +149,13 @@ impl Driver<'_> {
                         None => {
                             arguments.push(self.address(b, place));
                             let align = self.align(place, value);
+                            given.push(Given::Memory(align));
                             let parameter = inner.buffer_parameter(align);
                             parameters.insert(place, parameter);
                             parameter
                         }
                     };
+                    given.push(Given::Parameter(parameter));
                     sources.push(Source::Memory(parameter));
                 }
             }
@@ -161,6 +176,7 @@ impl Driver<'_> {
                     };
                     arguments.push(address);
                     let align = self.align(place, value);
+                    given.push(Given::Memory(align));
                     let parameter = inner.buffer_parameter(align);
                     if place != Place::Register {
                         parameters.insert(place, parameter);
@@ -168,9 +184,10 @@ impl Driver<'_> {
                     parameter
                 }
             };
+            given.push(Given::Parameter(parameter));
             destinations.push(Destination::Memory(parameter));
         }
-        let extent = rxla_emit::extent(self.module, compute.instruction).max(1) as u64;
+        let extent = self.kernels.extent(compute.instruction);
         let parallel = work >= PARALLEL_WORK && extent > 1;
         let part = if parallel {
             let begin = inner.parameter(Type::I64);
@@ -179,15 +196,23 @@ impl Driver<'_> {
         } else {
             Part::All
         };
-        rxla_emit::emit(
-            &mut inner,
-            self.module,
-            compute.instruction,
-            &sources,
-            &destinations,
-            part,
-        )?;
-        let callee = self.function(inner.finish());
+        let key = (self.kernels.digest(compute.instruction), given);
+        let callee = match self.written.get(&key) {
+            Some(&written) => written,
+            None => {
+                rxla_emit::emit(
+                    &mut inner,
+                    self.module,
+                    compute.instruction,
+                    &sources,
+                    &destinations,
+                    part,
+                )?;
+                let callee = self.function(inner.finish());
+                self.written.insert(key, callee);
+                callee
+            }
+        };
         if parallel {
             // Pieces of a size that is worth a thread's attention.
             let grain = (extent * (PARALLEL_WORK / 4) / work).clamp(1, extent);
