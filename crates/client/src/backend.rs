@@ -2,9 +2,10 @@
 //! implementation of [`Backend`]; the client asks those it knows by falling priority and takes the
 //! first that does not answer `UNIMPLEMENTED`.
 
+use std::any::Any;
 use std::sync::Arc;
 
-use rxla_base::Result;
+use rxla_base::{Error, Result};
 use rxla_hlo::{Literal, Module};
 
 use crate::compile_options::{CompileOptions, LogicalDevice};
@@ -41,10 +42,17 @@ pub trait Backend: Send + Sync {
 pub struct ProgramKey(pub [u8; 32]);
 
 /// A compiled module.
-pub trait Program: Send + Sync {
+pub trait Program: Any + Send + Sync {
     /// Runs once on every device of `run` together and returns, per device, the leaves of the
     /// result in order.
     fn execute(&self, run: Run<'_>) -> Result<Vec<Vec<Literal>>>;
+
+    /// As [`Program::execute`], with a program for each device, `self` among them: programs that
+    /// differ in what a device does for itself, and meet alike.
+    fn execute_own(&self, programs: &[&dyn Program], run: Run<'_>) -> Result<Vec<Vec<Literal>>> {
+        let (_, _) = (programs, run);
+        Err(Error::unimplemented("a program for each device"))
+    }
 
     /// Size of the generated code in bytes; 0 if there is none.
     fn code_size(&self) -> u64 {

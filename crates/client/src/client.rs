@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rxla_base::{Error, Result};
 use rxla_hlo::{Literal, Module};
@@ -13,6 +14,7 @@ use crate::device::{Device, Memory, MemoryUsage};
 use crate::executable::Executable;
 use crate::format::{Format, ReadOptions, Source};
 use crate::loaded::LoadedExecutable;
+use crate::meeting::Meetings;
 
 /// How a client is made.
 #[derive(Clone)]
@@ -23,6 +25,8 @@ pub struct ClientOptions {
     pub device_count: usize,
     /// Bytes that the buffers of one device may take together.
     pub memory_limit: u64,
+    /// How long devices that are run one at a time wait for each other.
+    pub meeting_timeout: Duration,
     pub backends: Vec<Arc<dyn Backend>>,
 }
 
@@ -32,6 +36,7 @@ impl Default for ClientOptions {
             platform: "rxla".to_owned(),
             device_count: 1,
             memory_limit: u64::MAX,
+            meeting_timeout: Duration::from_secs(300),
             backends: crate::backends::usual(),
         }
     }
@@ -42,6 +47,7 @@ struct Inner {
     devices: Vec<Arc<Device>>,
     /// By falling priority.
     backends: Vec<Arc<dyn Backend>>,
+    meetings: Meetings,
 }
 
 /// A set of devices of this process. Clones are the same client.
@@ -66,7 +72,13 @@ impl Client {
             .collect();
         let mut backends = options.backends;
         backends.sort_by_key(|backend| std::cmp::Reverse(backend.priority()));
-        Ok(Client(Arc::new(Inner { platform: options.platform, devices, backends })))
+        let meetings = Meetings::new(options.meeting_timeout);
+        Ok(Client(Arc::new(Inner { platform: options.platform, devices, backends, meetings })))
+    }
+
+    /// Where its devices meet if they are run one at a time.
+    pub(crate) fn meetings(&self) -> &Meetings {
+        &self.0.meetings
     }
 
     pub fn platform(&self) -> &str {

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rxla_base::{Error, Result};
 
+use crate::queue::Queue;
+
 /// Where a buffer may live. The order of the variants is the order of [`Device::memories`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum MemoryKind {
@@ -69,6 +71,7 @@ pub struct Device {
     pub kind: String,
     pub memories: Vec<Memory>,
     pub usage: Arc<MemoryUsage>,
+    pub(crate) queue: Queue,
 }
 
 impl Device {
@@ -77,7 +80,15 @@ impl Device {
             .into_iter()
             .map(|kind| Memory { id: id * MemoryKind::ALL.len() + kind.number(), kind, device: id })
             .collect();
-        Device { id, local_id: id, process_index: 0, kind: kind.to_owned(), memories, usage }
+        Device {
+            id,
+            local_id: id,
+            process_index: 0,
+            kind: kind.to_owned(),
+            memories,
+            usage,
+            queue: Queue::default(),
+        }
     }
 
     pub fn default_memory(&self) -> &Memory {

@@ -1,15 +1,18 @@
 //! A compiled program, not yet bound to devices: what is known of it, and the code.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
+use rustc_hash::FxHasher;
 use rxla_base::{Code, Error, Result, Severity};
-use rxla_hlo::{ArrayShape, Dims, Layout, Module, Shape};
+use rxla_hlo::{ArrayShape, Dims, Layout, Module, Op, Shape};
 
 use crate::backend::{Backend, Program};
 use crate::compile_options::CompileOptions;
 use crate::device::MemoryKind;
 use crate::format::Source;
+use crate::meeting::Identity;
 use crate::notes;
 
 /// A compiled module.
@@ -22,6 +25,7 @@ pub struct Executable {
     signature: Signature,
     program: Box<dyn Program>,
     backend: &'static str,
+    identity: OnceLock<Identity>,
 }
 
 /// What a caller passes and gets, leaf by leaf.
@@ -66,16 +70,24 @@ impl Executable {
     ) -> Result<Executable> {
         let words = format!("{:?} {:?} {options:?}", source.format, source.options);
         let parts = [words.as_bytes(), &source.bytes];
-        // Only the first one: others are asked where it cannot, which it says when it compiles.
-        let first = backends.first();
+        // Only the first one: others are asked where it cannot, which it says when it compiles. And
+        // only for one device: what several run is not the module that was read.
+        let first = backends.first().filter(|_| options.replicas * options.partitions == 1);
         let key = first.and_then(|backend| Some((backend, backend.key(&parts)?)));
         if let Some((backend, key)) = &key
             && let Some((program, notes)) = backend.recall(key)
             && let Some((name, signature)) = notes::read(&notes)
         {
-            let (module, backend) = (OnceLock::new(), backend.name());
-            let source = Some(source);
-            return Ok(Executable { name, module, source, options, signature, program, backend });
+            return Ok(Executable {
+                name,
+                module: OnceLock::new(),
+                source: Some(source),
+                options,
+                signature,
+                program,
+                backend: backend.name(),
+                identity: OnceLock::new(),
+            });
         }
         let executable = Executable::compile(backends, Arc::new(source.read()?), options)?;
         if let Some((backend, key)) = &key
@@ -105,15 +117,15 @@ impl Executable {
             match backend.compile(&module, &options) {
                 Ok(program) => {
                     let (name, backend) = (module.name.clone(), backend.name());
-                    let (module, source) = (OnceLock::from(module), None);
                     return Ok(Executable {
                         name,
-                        module,
-                        source,
+                        module: OnceLock::from(module),
+                        source: None,
                         options,
                         signature,
                         program,
                         backend,
+                        identity: OnceLock::new(),
                     });
                 }
                 Err(error) if error.code == Code::Unimplemented => refusal = Some(error),
@@ -155,6 +167,30 @@ impl Executable {
         self.program.code_size()
     }
 
+    /// Whether devices exchange values in it: then all of them have to run it together.
+    pub(crate) fn meets(&self) -> bool {
+        self.options.replicas * self.options.partitions > 1
+            && self.module().instruction_ids().any(|id| exchanges(&self.module()[id].op))
+    }
+
+    /// What programs that can run together have in common: where their devices meet, and for what.
+    pub(crate) fn identity(&self) -> Identity {
+        *self.identity.get_or_init(|| {
+            let mut hasher = FxHasher::default();
+            let module = self.module();
+            for id in module.instruction_ids().filter(|&id| exchanges(&module[id].op)) {
+                module[id].op.name().hash(&mut hasher);
+                module[id].shape.to_string().hash(&mut hasher);
+                let operands = module[id].operands().iter();
+                operands.for_each(|&operand| module[operand].shape.to_string().hash(&mut hasher));
+            }
+            (self.options.replicas, self.options.partitions).hash(&mut hasher);
+            let assignment = self.options.device_assignment.as_ref();
+            assignment.map(|assignment| &assignment.devices).hash(&mut hasher);
+            hasher.finish()
+        })
+    }
+
     pub(crate) fn program(&self) -> &dyn Program {
         &*self.program
     }
@@ -179,6 +215,14 @@ fn set_counts(module: &mut Arc<Module>, options: &CompileOptions) {
     if (module.config.replica_count, module.config.num_partitions) != counts {
         let config = &mut Arc::make_mut(module).config;
         (config.replica_count, config.num_partitions) = counts;
+    }
+}
+
+fn exchanges(op: &Op) -> bool {
+    match op {
+        Op::Send(send) => !send.is_host_transfer,
+        Op::Recv(recv) => !recv.is_host_transfer,
+        op => op.is_collective(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The client API of rxla: devices, buffers, programs.
 
+mod apart;
 mod backend;
 mod backends;
 mod buffer;
@@ -14,6 +15,8 @@ pub mod host;
 mod jax_export;
 mod loaded;
 mod notes;
+mod meeting;
+mod queue;
 pub mod strided;
 
 pub use backend::{Backend, Program, ProgramKey, Run};

@@ -9,6 +9,7 @@ use rxla_base::{Code, Error, Result};
 use rxla_hlo::literal::Bytes;
 use rxla_hlo::{ArrayLiteral, ArrayShape, Literal, Shape};
 
+use crate::apart::{self, When};
 use crate::backend::Run;
 use crate::buffer::Buffer;
 use crate::client::Client;
@@ -127,27 +128,19 @@ impl LoadedExecutable {
                 check_donations(self.executable.name(), signature, list, &options.not_donated)?;
             }
         }
+        if let ([logical], [list], true) = (devices, arguments, self.devices.len() > 1) {
+            let queue = &self.client.devices()[logical.device].queue;
+            let ready = list.iter().all(|buffer| buffer.ready().is_ready()) && queue.is_idle();
+            if !ready || self.executable.meets() {
+                let when = if ready { When::Now } else { When::InTurn };
+                return Ok(vec![apart::execute(self, *logical, list, options, when)?]);
+            }
+        }
         let literals = arguments
             .iter()
-            .map(|list| {
-                take_arguments(self.executable.name(), signature, list, &options.not_donated)
-            })
+            .map(|list| take_arguments(&self.executable, list, &options.not_donated))
             .collect::<Result<Vec<_>>>()?;
-        let literals = if self.executable.options().tupled_arguments {
-            literals.into_iter().map(|list| vec![Literal::Tuple(list)]).collect()
-        } else {
-            literals
-        };
-        let run_id = RUNS.fetch_add(1, Ordering::Relaxed);
-        let run = Run { devices, arguments: literals, host: &options.host, run_id };
-        let results = self.executable.program().execute(run)?;
-        if results.len() != devices.len() {
-            return Err(Error::internal(format!(
-                "a run on {} devices gave results for {}",
-                devices.len(),
-                results.len()
-            )));
-        }
+        let results = run(&self.executable, devices, literals, &options.host)?;
         results
             .into_iter()
             .zip(devices)
@@ -179,29 +172,80 @@ impl LoadedExecutable {
             )));
         }
         let device = &self.client.devices()[device];
-        let mut seen = FxHashSet::default();
-        leaves
+        distinct(leaves)?
             .into_iter()
             .zip(&self.outputs)
             .map(|(leaf, output)| {
-                let leaf = match leaf {
-                    // Outputs are buffers of their own: whoever writes to one by its address does
-                    // not write to another.
-                    Literal::Array(array)
-                        if !array.is_unique()
-                            && !array.is_empty()
-                            && !seen.insert(array.bytes().as_ptr().addr()) =>
-                    {
-                        let bytes = Bytes::copy_of(array.bytes())?;
-                        Literal::Array(ArrayLiteral::from_bytes(array.shape(), bytes)?)
-                    }
-                    Literal::Array(_) | Literal::Token | Literal::Tuple(_) => leaf,
-                };
                 let memory = device.memory(output.memory);
                 Ok(Arc::new(output.buffer(leaf, device, memory)?))
             })
             .collect()
     }
+
+    /// Buffers for the results of an execution on a device that is still to come.
+    pub(crate) fn pending(&self, device: &Arc<Device>) -> Result<Vec<Arc<Buffer>>> {
+        let outputs = self.executable.signature().outputs.iter().zip(&self.outputs);
+        outputs
+            .map(|(output, prepared)| {
+                let array = output.shape.as_array();
+                if array
+                    .is_some_and(|array| (0..array.rank()).any(|d| array.is_dynamic_dimension(d)))
+                {
+                    return Err(Error::unimplemented(format!(
+                        "`{}` on a device that runs apart from the others gives `{}`, whose size \
+                         is not known before",
+                        self.executable.name(),
+                        output.shape
+                    )));
+                }
+                let memory = device.memory(output.memory);
+                Ok(Arc::new(Buffer::pending(Arc::clone(&prepared.shape), device, memory)?))
+            })
+            .collect()
+    }
+}
+
+/// Runs a program on these devices: per device, the leaves of the result.
+pub(crate) fn run(
+    executable: &Executable,
+    devices: &[LogicalDevice],
+    arguments: Vec<Vec<Literal>>,
+    host: &Arc<dyn Host>,
+) -> Result<Vec<Vec<Literal>>> {
+    let run_id = next_run();
+    let results = executable.program().execute(Run { devices, arguments, host, run_id })?;
+    if results.len() != devices.len() {
+        return Err(Error::internal(format!(
+            "a run on {} devices gave results for {}",
+            devices.len(),
+            results.len()
+        )));
+    }
+    Ok(results)
+}
+
+/// A number for an execution.
+pub(crate) fn next_run() -> u64 {
+    RUNS.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Results as buffers of their own: whoever writes to one by its address does not write to another.
+pub(crate) fn distinct(leaves: Vec<Literal>) -> Result<Vec<Literal>> {
+    let mut seen = FxHashSet::default();
+    leaves
+        .into_iter()
+        .map(|leaf| match leaf {
+            Literal::Array(array)
+                if !array.is_unique()
+                    && !array.is_empty()
+                    && !seen.insert(array.bytes().as_ptr().addr()) =>
+            {
+                let bytes = Bytes::copy_of(array.bytes())?;
+                Ok(Literal::Array(ArrayLiteral::from_bytes(array.shape(), bytes)?))
+            }
+            Literal::Array(_) | Literal::Token | Literal::Tuple(_) => Ok(leaf),
+        })
+        .collect()
 }
 
 impl Prepared {
@@ -316,20 +360,21 @@ fn fits_bound(buffer: &Buffer, parameter: &Shape) -> bool {
         })
 }
 
-fn gone(program: &str, number: usize, buffer: &Buffer) -> Error {
+pub(crate) fn gone(program: &str, number: usize, buffer: &Buffer) -> Error {
     Error::invalid_argument(format!(
         "argument {number} of `{program}`, `{}`, has been deleted or donated",
         buffer.shape()
     ))
 }
 
-fn take_arguments(
-    program: &str,
-    signature: &Signature,
+/// The arguments of the entry computation on one device.
+pub(crate) fn take_arguments(
+    executable: &Executable,
     arguments: &[Arc<Buffer>],
     not_donated: &[usize],
 ) -> Result<Vec<Literal>> {
-    arguments
+    let (program, signature) = (executable.name(), executable.signature());
+    let literals = arguments
         .iter()
         .enumerate()
         .map(|(number, buffer)| {
@@ -347,5 +392,9 @@ fn take_arguments(
                 _ => Ok(literal),
             }
         })
-        .collect()
+        .collect::<Result<Vec<_>>>()?;
+    match executable.options().tupled_arguments {
+        true => Ok(vec![Literal::Tuple(literals)]),
+        false => Ok(literals),
+    }
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use rxla_base::{Error, Memory, Result};
 use rxla_hlo::literal::Bytes;
 use rxla_hlo::{ArrayLiteral, ArrayShape, ElementType, InstructionId, Literal, Module};
-use rxla_interpreter::{Interpreter, Options, Session};
+use rxla_interpreter::{DeviceId, Interpreter, Options, Session};
 use rxla_llvm::Code;
 use rxla_runtime::{Allocator, Block, Context, Pool};
 use smallvec::SmallVec;
@@ -152,13 +152,42 @@ impl Executable {
         arguments: Vec<Literal>,
         options: impl FnOnce() -> Options,
     ) -> Result<Vec<Literal>> {
+        self.run_on(DeviceId::default(), arguments, options)
+    }
+
+    /// Runs on one device of several, whose program meets no other.
+    pub fn run_on(
+        &self,
+        device: DeviceId,
+        arguments: Vec<Literal>,
+        options: impl FnOnce() -> Options,
+    ) -> Result<Vec<Literal>> {
         match &self.interpreter {
             None => self.run_with(arguments, None),
-            Some(interpreter) => {
-                let options = options();
-                interpreter.session(&options, |session| self.run_with(arguments, Some(session)))
-            }
+            Some(interpreter) => interpreter
+                .session(device, &options(), |session| self.run_with(arguments, Some(session))),
         }
+    }
+
+    /// Runs on all devices of the module, replica by replica and by partition within one: each
+    /// device's program on its arguments. The programs may differ if they meet alike.
+    pub fn run_all(
+        programs: &[&Executable],
+        arguments: Vec<Vec<Literal>>,
+        options: impl Fn(usize) -> Options,
+    ) -> Result<Vec<Vec<Literal>>> {
+        let work = programs.iter().zip(arguments);
+        let interpreters: Option<Vec<&Interpreter>> =
+            programs.iter().map(|program| program.interpreter.as_ref()).collect();
+        let Some(interpreters) = interpreters else {
+            return work.map(|(program, list)| program.run_with(list, None)).collect();
+        };
+        let parts = interpreters.into_iter().zip(work).enumerate();
+        let parts =
+            parts.map(|(index, (interpreter, work))| interpreter.part(options(index), work));
+        Interpreter::sessions(parts.collect(), |session, (program, list)| {
+            program.run_with(list, Some(session))
+        })
     }
 
     fn run_with(

@@ -11,8 +11,8 @@
 //! * [`program`]: the driver and its kernels in kernel IR;
 //! * [`executable`]: machine code, and runs of it.
 //!
-//! What has no kernel yet is evaluated by the interpreter in the middle of the run, so that every
-//! module of one device compiles. Others are `UNIMPLEMENTED` as a whole.
+//! What has no kernel yet is evaluated by the interpreter in the middle of the run. So are the ops
+//! by which devices meet: each device of a run is a thread of its own then.
 
 #![allow(unsafe_code)]
 
@@ -78,12 +78,8 @@ pub fn warm_up() {
 
 /// Runs the passes of the CPU, fusion last.
 pub fn optimize(module: &mut Module) -> Result<()> {
-    let config = &module.config;
-    if config.replica_count > 1 || config.num_partitions > 1 {
-        return Err(Error::unimplemented("compiled code for several devices"));
-    }
-    if module.instruction_ids().any(|id| needs_devices(&module[id].op)) {
-        return Err(Error::unimplemented("compiled code that talks to other devices"));
+    if module.instruction_ids().any(|id| is_split(&module[id].op)) {
+        return Err(Error::unimplemented("compiled code that starts what it waits for elsewhere"));
     }
     rxla_passes::run(module, &pipeline::steps(), RunOptions::default())?;
     Ok(())
@@ -143,8 +139,8 @@ fn donated(module: &Module) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// Ops that mean something only among several devices or within asynchronous runs.
-fn needs_devices(op: &Op) -> bool {
+/// Ops whose results are not there when the next one runs.
+fn is_split(op: &Op) -> bool {
     matches!(
         op,
         Op::AllGatherStart(_)

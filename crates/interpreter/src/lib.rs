@@ -54,7 +54,7 @@ mod tests;
 mod window;
 
 pub use options::{CustomCallRequest, CustomCalls, DeviceId, Host, Options};
-pub use run::{Interpreter, Session, evaluate, evaluate_instruction, evaluate_spmd};
+pub use run::{Interpreter, Part, Session, evaluate, evaluate_instruction, evaluate_spmd};
 
 #[cfg(doc)]
 use rxla_hlo::Literal;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rxla_base::{Error, Result};
 use rxla_hlo::{InstructionId, Literal, Module};
 
-use crate::collective::Collectives;
+use crate::collective::{Collectives, Programs};
 use crate::context::Context;
 use crate::options::{DeviceId, Options};
 use crate::plan::Plans;
@@ -32,13 +32,44 @@ impl Interpreter {
         run_on(&self.module, &self.plans, arguments, options)
     }
 
+    /// Runs on one device of a module that may be for several, whose program meets no other.
+    pub fn run_alone(
+        &self,
+        device: DeviceId,
+        arguments: Vec<Literal>,
+        options: &Options,
+    ) -> Result<Literal> {
+        self.session(device, options, |session| session.run(arguments))
+    }
+
     /// Gives `run` a way to evaluate single instructions, all within one run on one device: what
     /// `rng` draws goes on from instruction to instruction.
-    pub fn session<R>(&self, options: &Options, run: impl FnOnce(&Session<'_>) -> R) -> R {
-        let collectives = Collectives::new(1, 1, options.collective_timeout);
-        let device = DeviceId::default();
+    pub fn session<R>(
+        &self,
+        device: DeviceId,
+        options: &Options,
+        run: impl FnOnce(&Session<'_>) -> R,
+    ) -> R {
+        let (replicas, partitions) = device_counts(&self.module);
+        let timeout = options.collective_timeout;
+        let collectives = Collectives::new(replicas, partitions, Programs::Same, timeout);
         let cx = Context::new(&self.module, &self.plans, options, device, &collectives);
         run(&Session { cx })
+    }
+
+    /// As [`Interpreter::session`], for all devices at once, on a thread each: what they evaluate
+    /// meets. There is a part for each device, replica by replica and by partition within one; so
+    /// are the results. Parts may be of different modules as long as those meet alike.
+    pub fn sessions<W: Send, R: Send>(
+        parts: Vec<Part<'_, W>>,
+        run: impl Fn(&Session<'_>, W) -> Result<R> + Sync,
+    ) -> Result<Vec<R>> {
+        on_all(parts, |cx, work| run(&Session { cx }, work))
+    }
+
+    /// What one device does among others, by this interpreter.
+    pub fn part<W>(&self, options: Options, work: W) -> Part<'_, W> {
+        Part { module: &self.module, plans: &self.plans, options, work }
     }
 
     /// Runs on all devices of the module at once; see [`evaluate_spmd`].
@@ -51,6 +82,14 @@ impl Interpreter {
     }
 }
 
+/// What one device of several does.
+pub struct Part<'a, W> {
+    module: &'a Module,
+    plans: &'a Plans,
+    options: Options,
+    work: W,
+}
+
 /// One run of which somebody else decides what is evaluated when.
 pub struct Session<'a> {
     cx: Context<'a>,
@@ -60,6 +99,12 @@ impl Session<'_> {
     /// Evaluates one instruction on the values of its operands, which have no layouts.
     pub fn evaluate(&self, instruction: InstructionId, operands: Vec<Literal>) -> Result<Literal> {
         self.cx.evaluate(instruction, operands)
+    }
+
+    /// Evaluates the whole module.
+    pub fn run(&self, arguments: Vec<Literal>) -> Result<Literal> {
+        let arguments = accept(self.cx.module, arguments)?;
+        self.cx.run(self.cx.module.entry(), arguments)
     }
 }
 
@@ -87,7 +132,7 @@ pub fn evaluate_instruction(
     options: &Options,
 ) -> Result<Literal> {
     let plans = Plans::new(module);
-    let collectives = Collectives::new(1, 1, options.collective_timeout);
+    let collectives = Collectives::new(1, 1, Programs::Same, options.collective_timeout);
     let cx = Context::new(module, &plans, options, DeviceId::default(), &collectives);
     let operands = operands.iter().map(crate::plan::without_layout).collect();
     cx.evaluate(instruction, operands)
@@ -99,7 +144,7 @@ fn run_on(
     arguments: Vec<Literal>,
     options: &Options,
 ) -> Result<Literal> {
-    let collectives = Collectives::new(1, 1, options.collective_timeout);
+    let collectives = Collectives::new(1, 1, Programs::Same, options.collective_timeout);
     let arguments = accept(module, arguments)?;
     let cx = Context::new(module, plans, options, DeviceId::default(), &collectives);
     cx.run(module.entry(), arguments)
@@ -111,37 +156,66 @@ fn run_on_all(
     arguments: Vec<Vec<Literal>>,
     options: &Options,
 ) -> Result<Vec<Literal>> {
+    let parts = arguments
+        .into_iter()
+        .map(|arguments| {
+            let work = accept(module, arguments)?;
+            Ok(Part { module, plans, options: options.clone(), work })
+        })
+        .collect::<Result<_>>()?;
+    on_all(parts, |cx, arguments| cx.run(cx.module.entry(), arguments))
+}
+
+/// Replicas and partitions.
+fn device_counts(module: &Module) -> (usize, usize) {
     let count = |count: i64| usize::try_from(count).unwrap_or(1).max(1);
-    let replicas = count(module.config.replica_count);
-    let partitions = count(module.config.num_partitions);
-    if replicas.checked_mul(partitions) != Some(arguments.len()) {
+    (count(module.config.replica_count), count(module.config.num_partitions))
+}
+
+/// Has each device do its part of the work on a thread of its own.
+fn on_all<W: Send, R: Send>(
+    parts: Vec<Part<'_, W>>,
+    run: impl Fn(Context<'_>, W) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    let Some(first) = parts.first() else { return Ok(Vec::new()) };
+    let module = first.module;
+    let (replicas, partitions) = device_counts(module);
+    if replicas.checked_mul(partitions) != Some(parts.len()) {
         return Err(Error::invalid_argument(format!(
             "`{}` runs on {replicas} replicas and {partitions} partitions, but arguments for {} \
              devices are given",
             module.name,
-            arguments.len()
+            parts.len()
         )));
     }
-    let arguments: Vec<Vec<Literal>> =
-        arguments.into_iter().map(|arguments| accept(module, arguments)).collect::<Result<_>>()?;
-    let collectives = Collectives::new(replicas, partitions, options.collective_timeout);
-    let run = |number: usize, arguments: Vec<Literal>| {
+    if parts.iter().any(|part| device_counts(part.module) != (replicas, partitions)) {
+        return Err(Error::internal("programs of different numbers of devices run together"));
+    }
+    let programs = match parts.iter().all(|part| std::ptr::eq(part.module, module)) {
+        true => Programs::Same,
+        false => Programs::Own,
+    };
+    let timeout = first.options.collective_timeout;
+    let collectives = Collectives::new(replicas, partitions, programs, timeout);
+    let run = |number: usize, part: Part<'_, W>| {
+        let Part { module, plans, options, work } = part;
         let device = DeviceId { replica: number / partitions, partition: number % partitions };
         // Whatever ends this device's run, the others must learn of it.
         let mut end = End { collectives: &collectives, number, result: None };
-        let cx = Context::new(module, plans, options, device, &collectives);
-        end.result.insert(cx.run(module.entry(), arguments)).clone()
+        let result = run(Context::new(module, plans, &options, device, &collectives), work);
+        end.result = Some(result.as_ref().map(|_| ()).map_err(Error::clone));
+        result
     };
-    let results: Vec<Result<Literal>> = std::thread::scope(|scope| {
+    let results: Vec<Result<R>> = std::thread::scope(|scope| {
         let run = &run;
-        let threads: Vec<_> = arguments
+        let threads: Vec<_> = parts
             .into_iter()
             .enumerate()
-            .map(|(number, arguments)| {
+            .map(|(number, part)| {
                 std::thread::Builder::new()
                     .name(format!("device {number}"))
                     .stack_size(DEVICE_STACK)
-                    .spawn_scoped(scope, move || run(number, arguments))
+                    .spawn_scoped(scope, move || run(number, part))
             })
             .collect();
         let mut results = Vec::with_capacity(threads.len());
@@ -176,7 +250,7 @@ const DEVICE_STACK: usize = 8 << 20;
 struct End<'a> {
     collectives: &'a Collectives,
     number: usize,
-    result: Option<Result<Literal>>,
+    result: Option<Result<()>>,
 }
 
 impl Drop for End<'_> {

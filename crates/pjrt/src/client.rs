@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rxla::{Client, ClientOptions, CodeCache, Device, Error, MemoryKind, Result};
 
@@ -150,6 +151,26 @@ fn backend(options: &BTreeMap<String, Value>) -> Result<Option<String>> {
     }
 }
 
+/// How long devices wait for each other: an option, else the variable `RXLA_MEETING_TIMEOUT`, in
+/// seconds.
+fn meeting_timeout(options: &BTreeMap<String, Value>) -> Result<Option<Duration>> {
+    let variable = || std::env::var("RXLA_MEETING_TIMEOUT").ok().filter(|text| !text.is_empty());
+    let (shown, seconds) = match options.get("meeting_timeout") {
+        Some(Value::Int(seconds)) => (seconds.to_string(), u64::try_from(*seconds).ok()),
+        Some(other) => (format!("{other:?}"), None),
+        None => match variable() {
+            Some(text) => (text.clone(), text.parse().ok()),
+            None => return Ok(None),
+        },
+    };
+    match seconds {
+        Some(seconds) if seconds > 0 => Ok(Some(Duration::from_secs(seconds))),
+        Some(_) | None => Err(Error::invalid_argument(format!(
+            "the option `meeting_timeout` is {shown}; it takes a number of seconds"
+        ))),
+    }
+}
+
 /// What we do not know is for somebody else: frameworks pass options of their own.
 fn client_options(options: &BTreeMap<String, Value>) -> Result<ClientOptions> {
     let mut client = ClientOptions {
@@ -160,6 +181,9 @@ fn client_options(options: &BTreeMap<String, Value>) -> Result<ClientOptions> {
     };
     let backend = backend(options)?;
     client.backends = rxla::backends(backend.as_deref().unwrap_or(rxla::USUAL), code_cache())?;
+    if let Some(timeout) = meeting_timeout(options)? {
+        client.meeting_timeout = timeout;
+    }
     match options.get("memory_limit") {
         None => {}
         Some(Value::Int(limit)) if *limit > 0 => client.memory_limit = limit.unsigned_abs(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rxla::hlo::DeviceAssignment;
-use rxla::{Error, ExecuteOptions, LoadedExecutable, Result};
+use rxla::{Error, Event, ExecuteOptions, LoadedExecutable, Result};
 
 use crate::abi::{self, entry};
 use crate::buffer::{self, BUFFERS};
@@ -220,6 +220,14 @@ fn execute(args: &mut ffi::PJRT_LoadedExecutable_Execute_Args) -> Result<()> {
     let results = profiler::record(object.loaded.executable().name(), first.unwrap_or(0), || {
         object.loaded.execute(&arguments, &options)
     })?;
+    // What is not there yet is there when its results are.
+    let done: Vec<Event> = results
+        .iter()
+        .map(|buffers| match buffers.last() {
+            Some(buffer) => buffer.ready().clone(),
+            None => Event::done(Ok(())),
+        })
+        .collect();
     for (place, buffers) in places.iter().zip(results) {
         for (index, buffer) in buffers.into_iter().enumerate() {
             let done = buffer::give(&object.client, buffer);
@@ -228,9 +236,9 @@ fn execute(args: &mut ffi::PJRT_LoadedExecutable_Execute_Args) -> Result<()> {
         }
     }
     if !args.device_complete_events.is_null() {
-        for index in 0..args.num_devices {
+        for (index, done) in done.into_iter().enumerate() {
             // SAFETY: the caller allocates a place per device.
-            unsafe { args.device_complete_events.add(index).write(event::give_done(Ok(()))) }
+            unsafe { args.device_complete_events.add(index).write(event::give(done)) }
         }
     }
     Ok(())

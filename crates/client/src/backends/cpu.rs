@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use rxla_base::{Error, RecordReader, RecordWriter, Result};
+use rxla_base::{RecordReader, RecordWriter, Result};
 use rxla_cpu::{Executable, Key};
 use rxla_hlo::{Literal, Module};
 
-use super::CodeCache;
-use super::world::{KeptByCall, options};
+use super::world::{KeptByCall, id, options};
+use super::{CodeCache, same_kind};
 use crate::backend::{Backend, Program, ProgramKey, Run};
 use crate::compile_options::CompileOptions;
 
-/// Compiles what one device runs alone.
+/// Compiles to machine code.
 pub(crate) struct CpuBackend {
     options: rxla_cpu::Options,
 }
@@ -71,10 +71,28 @@ struct Compiled {
 impl Program for Compiled {
     fn execute(&self, mut run: Run<'_>) -> Result<Vec<Vec<Literal>>> {
         let mut arguments = std::mem::take(&mut run.arguments);
-        let (Some(only), true) = (arguments.pop(), arguments.is_empty()) else {
-            return Err(Error::internal("compiled code runs on one device"));
-        };
-        Ok(vec![self.executable.run(only, || options(&run, &self.kept))?])
+        match run.devices {
+            [alone] => {
+                let only = arguments.pop().unwrap_or_default();
+                Ok(vec![self.executable.run_on(id(alone), only, || options(&run, &self.kept))?])
+            }
+            devices => {
+                let programs = vec![&self.executable; devices.len()];
+                Executable::run_all(&programs, arguments, |_| options(&run, &self.kept))
+            }
+        }
+    }
+
+    fn execute_own(
+        &self,
+        programs: &[&dyn Program],
+        mut run: Run<'_>,
+    ) -> Result<Vec<Vec<Literal>>> {
+        let programs: Vec<&Compiled> = same_kind(programs)?;
+        let arguments = std::mem::take(&mut run.arguments);
+        let executables: Vec<_> = programs.iter().map(|program| &program.executable).collect();
+        let options = |index: usize| options(&run, &programs[index].kept);
+        Executable::run_all(&executables, arguments, options)
     }
 
     fn code_size(&self) -> u64 {

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use rxla_base::Result;
 use rxla_hlo::{Literal, Module};
-use rxla_interpreter::Interpreter;
+use rxla_interpreter::{Interpreter, Session};
 
-use super::world::{KeptByCall, options};
+use super::same_kind;
+use super::world::{KeptByCall, id, options};
 use crate::backend::{Backend, Program, Run};
 use crate::compile_options::CompileOptions;
 
@@ -37,12 +38,26 @@ impl Program for Interpreted {
     fn execute(&self, run: Run<'_>) -> Result<Vec<Vec<Literal>>> {
         let options = options(&run, &self.kept);
         let mut arguments = run.arguments;
-        if arguments.len() == 1 {
+        if let [alone] = run.devices {
             let only = arguments.pop().unwrap_or_default();
-            return Ok(vec![leaves(self.interpreter.run(only, &options)?)]);
+            return Ok(vec![leaves(self.interpreter.run_alone(id(alone), only, &options)?)]);
         }
         let results = self.interpreter.run_spmd(arguments, &options)?;
         Ok(results.into_iter().map(leaves).collect())
+    }
+
+    fn execute_own(
+        &self,
+        programs: &[&dyn Program],
+        mut run: Run<'_>,
+    ) -> Result<Vec<Vec<Literal>>> {
+        let programs: Vec<&Interpreted> = same_kind(programs)?;
+        let arguments = std::mem::take(&mut run.arguments);
+        let parts = programs.iter().zip(arguments).map(|(program, arguments)| {
+            program.interpreter.part(options(&run, &program.kept), arguments)
+        });
+        let run_entry = |session: &Session<'_>, arguments| session.run(arguments).map(leaves);
+        Interpreter::sessions(parts.collect(), run_entry)
     }
 }
 

@@ -5,12 +5,13 @@ mod cpu;
 mod interpreter;
 mod world;
 
+use std::any::Any;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use rxla_base::{Error, Result};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Program};
 use interpreter::InterpreterBackend;
 
 /// Where compiled code is kept for the next process.
@@ -33,6 +34,13 @@ pub fn backends(name: &str, cache: Option<CodeCache>) -> Result<Vec<Arc<dyn Back
             NAMES.join(" and ")
         ))),
     }
+}
+
+/// The programs, if they are all this backend's.
+fn same_kind<'a, P: Program>(programs: &[&'a dyn Program]) -> Result<Vec<&'a P>> {
+    let own = programs.iter().map(|&program| (program as &dyn Any).downcast_ref());
+    own.collect::<Option<_>>()
+        .ok_or_else(|| Error::unimplemented("programs of different backends that meet"))
 }
 
 const NAMES: &[&str] = &[

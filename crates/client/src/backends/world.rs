@@ -10,10 +10,16 @@ use rxla_hlo::{InstructionId, Literal, Shape};
 use rxla_interpreter::{CustomCallRequest, CustomCalls, DeviceId, Options};
 
 use crate::backend::Run;
+use crate::compile_options::LogicalDevice;
 use crate::host::{CustomCall, Host, Kept};
 
 /// What the host keeps for each custom call of a program.
 pub(super) type KeptByCall = Mutex<FxHashMap<InstructionId, Arc<Kept>>>;
+
+/// The interpreter's name of a device.
+pub(super) fn id(logical: &LogicalDevice) -> DeviceId {
+    DeviceId { replica: logical.replica, partition: logical.partition }
+}
 
 /// Options of the interpreter for a run.
 pub(super) fn options(run: &Run<'_>, kept: &Arc<KeptByCall>) -> Options {

@@ -285,6 +285,23 @@ impl Op {
         )
     }
 
+    /// Whether devices exchange values in the op, all those of a group at once.
+    pub fn is_collective(&self) -> bool {
+        matches!(
+            self,
+            Op::AllGather(_)
+                | Op::AllGatherStart(_)
+                | Op::AllReduce(_)
+                | Op::AllReduceStart(_)
+                | Op::AllToAll(_)
+                | Op::CollectiveBroadcast(_)
+                | Op::CollectivePermute(_)
+                | Op::CollectivePermuteStart(_)
+                | Op::RaggedAllToAll(_)
+                | Op::ReduceScatter(_)
+        )
+    }
+
     /// Whether the op does something besides computing its result, or gives another result each
     /// time, so that it may be neither removed, merged nor reordered freely.
     pub fn has_side_effect(&self) -> bool {

@@ -3,6 +3,9 @@
 //!
 //! A run in which every device that still runs is waiting ends with an error that says who waits
 //! where; so does a wait that takes too long. When one device fails, the others stop too.
+//!
+//! Devices may run programs that differ, as long as each group of devices meets in the same order
+//! and for the same: clients that trace a program per device make such.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
@@ -19,9 +22,19 @@ use crate::options::DeviceId;
 pub(crate) struct Collectives {
     pub(crate) replica_count: usize,
     pub(crate) partition_count: usize,
+    programs: Programs,
     timeout: Duration,
     state: Mutex<State>,
     changed: Condvar,
+}
+
+/// What the devices of a run execute.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Programs {
+    /// All the same: devices meet at the same instruction.
+    Same,
+    /// Each its own: instructions say nothing to the others.
+    Own,
 }
 
 /// What one device brings to a meeting.
@@ -30,7 +43,7 @@ pub(crate) type Contribution = Arc<Vec<Literal>>;
 /// A meeting: the instruction, who takes part, and how often this device was there before.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Meeting {
-    instruction: InstructionId,
+    instruction: Option<InstructionId>,
     members: Vec<usize>,
     round: u64,
 }
@@ -43,10 +56,17 @@ pub(crate) struct Route {
     pub(crate) to: usize,
 }
 
+/// What a device counts: how often it was at an instruction, or with these devices.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Visits {
+    At(usize, InstructionId),
+    With(usize, Vec<usize>),
+}
+
 #[derive(Default)]
 struct State {
     meetings: FxHashMap<Meeting, Attendance>,
-    rounds: FxHashMap<(usize, InstructionId), u64>,
+    rounds: FxHashMap<Visits, u64>,
     mail: FxHashMap<Route, VecDeque<Literal>>,
     /// Devices that wait, with what for.
     waiting: BTreeMap<usize, String>,
@@ -64,12 +84,14 @@ impl Collectives {
     pub(crate) fn new(
         replica_count: usize,
         partition_count: usize,
+        programs: Programs,
         timeout: Duration,
     ) -> Collectives {
         let running = replica_count * partition_count;
         Collectives {
             replica_count,
             partition_count,
+            programs,
             timeout,
             state: Mutex::new(State { running, ..State::default() }),
             changed: Condvar::new(),
@@ -114,10 +136,24 @@ impl Collectives {
             return Ok(vec![value]);
         }
         let mut state = self.lock();
-        let round = state.rounds.entry((device, instruction)).or_default();
+        let (visits, instruction) = match self.programs {
+            Programs::Same => (Visits::At(device, instruction), Some(instruction)),
+            Programs::Own => (Visits::With(device, members.to_vec()), None),
+        };
+        let round = state.rounds.entry(visits).or_default();
         let meeting = Meeting { instruction, members: members.to_vec(), round: *round };
         *round += 1;
         let attendance = state.meetings.entry(meeting.clone()).or_default();
+        if let Some((&other, theirs)) = attendance.present.first_key_value()
+            && !alike(theirs, &value)
+        {
+            let (ours, theirs) = (shapes(&value), shapes(theirs));
+            return Err(Error::invalid_argument(format!(
+                "{} brings `{ours}` {place} and {} `{theirs}`: their programs do not fit together",
+                self.name(device),
+                self.name(other)
+            )));
+        }
         attendance.present.insert(device, value);
         if attendance.present.len() == members.len() {
             members.iter().for_each(|member| {
@@ -162,7 +198,7 @@ impl Collectives {
     }
 
     /// A device's run has ended.
-    pub(crate) fn finish(&self, device: usize, result: &Result<Literal>) {
+    pub(crate) fn finish(&self, device: usize, result: &Result<()>) {
         let mut state = self.lock();
         state.running -= 1;
         state.waiting.remove(&device);
@@ -219,4 +255,14 @@ impl Collectives {
             };
         }
     }
+}
+
+fn alike(these: &[Literal], those: &[Literal]) -> bool {
+    these.len() == those.len()
+        && these.iter().zip(those).all(|(this, that)| this.shape() == that.shape())
+}
+
+fn shapes(values: &[Literal]) -> String {
+    let shapes: Vec<String> = values.iter().map(|value| value.shape().to_string()).collect();
+    shapes.join(", ")
 }
