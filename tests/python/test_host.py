@@ -85,6 +85,12 @@ def test_compiled_programs_tell_about_themselves():
     assert compiled.memory_analysis().output_size_in_bytes == 64
 
 
+def test_temporaries_are_told():
+    # The first product is needed whole before the second begins.
+    compiled = jax.jit(lambda x: (x @ x) @ x).lower(jnp.ones((512, 512))).compile()
+    assert compiled.memory_analysis().temp_size_in_bytes >= 512 * 512 * 4
+
+
 def test_executables_are_serialized():
     from jax.experimental import serialize_executable
 

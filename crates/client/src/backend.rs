@@ -59,6 +59,12 @@ pub trait Program: Any + Send + Sync {
         0
     }
 
+    /// Bytes of temporary memory that an execution plans for each device; what kernels take for
+    /// themselves while they run is not in it.
+    fn temp_bytes(&self) -> u64 {
+        0
+    }
+
     /// The program as bytes for [`Backend::recall`] of a later process.
     fn image(&self) -> Option<Vec<u8>> {
         None

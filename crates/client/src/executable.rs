@@ -205,6 +205,7 @@ impl Executable {
             arguments: parameters.iter().map(|parameter| size(&parameter.shape)).sum(),
             outputs: self.signature.outputs.iter().map(|output| size(&output.shape)).sum(),
             aliased: parameters.iter().filter(aliased).map(|p| size(&p.shape)).sum(),
+            temporaries: self.program.temp_bytes(),
         }
     }
 }
@@ -244,6 +245,8 @@ pub struct CompiledMemory {
     pub outputs: u64,
     /// Counted among arguments and outputs both.
     pub aliased: u64,
+    /// Planned for values between; see [`Program::temp_bytes`].
+    pub temporaries: u64,
 }
 
 impl fmt::Debug for Executable {

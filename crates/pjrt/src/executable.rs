@@ -280,13 +280,14 @@ entry! {
         args.argument_size_in_bytes = signed(memory.arguments);
         args.output_size_in_bytes = signed(memory.outputs);
         args.alias_size_in_bytes = signed(memory.aliased);
-        args.temp_size_in_bytes = 0;
+        args.temp_size_in_bytes = signed(memory.temporaries);
         args.host_generated_code_size_in_bytes = 0;
         args.host_argument_size_in_bytes = 0;
         args.host_output_size_in_bytes = 0;
         args.host_alias_size_in_bytes = 0;
         args.host_temp_size_in_bytes = 0;
         let total = memory.arguments.saturating_add(memory.outputs).saturating_sub(memory.aliased);
+        let total = total.saturating_add(memory.temporaries);
         args.peak_memory_in_bytes = signed(total);
         args.total_size_in_bytes = signed(total);
         args.total_allocation_bytes = signed(total);

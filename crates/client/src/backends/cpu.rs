@@ -99,6 +99,10 @@ impl Program for Compiled {
         self.executable.code_size() as u64
     }
 
+    fn temp_bytes(&self) -> u64 {
+        self.executable.temp_bytes() as u64
+    }
+
     fn image(&self) -> Option<Vec<u8>> {
         self.executable.image()
     }
