@@ -42,8 +42,8 @@ fn value(array: &ArrayShape, count: i64) -> String {
         )
     };
     match element {
-        ElementType::Pred => {
-            "value = pred[COUNT] convert(small)".replace("COUNT", &count.to_string())
+        ElementType::Pred | ElementType::C64 | ElementType::C128 => {
+            format!("value = {element}[{count}] convert(small)")
         }
         element if element.is_float() => format!(
             "wide = {element}[{count}] convert(small)\n  {}\n  value = {element}[{count}] divide(wide, ss)",
