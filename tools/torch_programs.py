@@ -93,24 +93,12 @@ def numbers():
     ]
 
 
-def quantised():
-    """Quantise, multiply as integers, dequantise: as ops, and as PyTorch/XLA's custom calls."""
-    from torch.ao.quantization.fx import _decomposed  # noqa: F401 - registers the ops
-
-    ops = torch.ops.quantized_decomposed
-    x = rows(4, 8) * 2 - 1
-    one = ops.quantize_per_tensor(x, 0.02, 3, -128, 127, torch.int8)
-    back = ops.dequantize_per_tensor(one, 0.02, 3, -128, 127, torch.int8)
-    product = torch.matmul(one.int(), one.int().t())
-    return [one, back, product]
-
-
 def random():
     device = torch_xla.device()
     return [torch.rand(4, 5, device=device), torch.randn(7, device=device), functional.dropout(rows(4, 4), 0.5)]
 
 
-PROGRAMS = [mlp, convolutions, attention, recurrence, transposes, indices, numbers, quantised, random]
+PROGRAMS = [mlp, convolutions, attention, recurrence, transposes, indices, numbers, random]
 
 
 def main() -> None:
