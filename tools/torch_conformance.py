@@ -196,7 +196,7 @@ def report(arguments: argparse.Namespace) -> None:
             ours = found["ours"]
             fails = ours["end"] or str(len(ours["failed"]) or "")
             print(f"| {name} {ours['note']} | {ours['count']} | {ours['skipped'] or ''} | {fails} | {beside(found)} |")
-    print("\n## What fails here and not there\n")
+    print("\n## What fails here and not there, or was not run there\n")
     for name in ordered:
         found = files[name]
         other = set(found.get("reference", {}).get("failed", []))

@@ -25,12 +25,9 @@ fn main() {
         lap("clone", &mut from);
         drop(copy);
         from = Instant::now();
-        let options = rxla_passes::RunOptions {
-            verify: rxla_passes::Verify::Never,
-            ..Default::default()
-        };
-        let report =
-            rxla_passes::run(&mut module, &rxla_cpu::pipeline::steps(), options).unwrap();
+        let options =
+            rxla_passes::RunOptions { verify: rxla_passes::Verify::Never, ..Default::default() };
+        let report = rxla_passes::run(&mut module, &rxla_cpu::pipeline::steps(), options).unwrap();
         lap("passes", &mut from);
         for pass in &report.passes {
             println!(

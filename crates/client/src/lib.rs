@@ -14,8 +14,8 @@ mod format;
 pub mod host;
 mod jax_export;
 mod loaded;
-mod notes;
 mod meeting;
+mod notes;
 mod queue;
 pub mod strided;
 

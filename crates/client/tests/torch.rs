@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use rxla::hlo::{ArrayShape, ElementType, Literal, Shape};
+use rxla::hlo::{ArrayLiteral, ArrayShape, ElementType, Literal, Shape};
 use rxla::{Client, ClientOptions, CompileOptions, Format, ReadOptions, backends, read_module};
 use rxla_interpreter::{Options, evaluate};
 
@@ -42,7 +42,7 @@ fn value(array: &ArrayShape, count: i64) -> String {
         )
     };
     match element {
-        ElementType::Pred | ElementType::C64 | ElementType::C128 => {
+        element if element == ElementType::Pred || element.is_complex() => {
             format!("value = {element}[{count}] convert(small)")
         }
         element if element.is_float() => format!(
@@ -79,6 +79,14 @@ fn difference(found: &Literal, wanted: &Literal) -> f64 {
                 (_, _) => f64::INFINITY,
             };
             pairs.map(distance).fold(0.0, f64::max)
+        }
+        ElementType::C64 => {
+            let parts = |array: &ArrayLiteral| -> Vec<f32> {
+                let words = array.bytes().chunks(4);
+                words.map(|word| f32::from_le_bytes(word.try_into().unwrap())).collect()
+            };
+            let pairs = parts(found).into_iter().zip(parts(wanted));
+            pairs.map(|(found, wanted)| f64::from((found - wanted).abs())).fold(0.0, f64::max)
         }
         ElementType::F64 => {
             let pairs = found.values::<f64>().iter().zip(wanted.values::<f64>());
