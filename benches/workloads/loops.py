@@ -122,6 +122,21 @@ def scan_lstm_grad():
 
 
 @workload("loops")
+def scan_lstm_large():
+    return lambda wx, wh, b, xs, h: _lstm((wx, wh, b), xs, h, h), _recurrent(4, batch=16, size=128)
+
+
+@workload("loops", tolerance=1e-3)
+def scan_lstm_grad_one():
+    """One sequence alone: the gradients of weights are sums of outer products."""
+
+    def loss(wx, wh, b, xs, h):
+        return (_lstm((wx, wh, b), xs, h, h) ** 2).sum()
+
+    return jax.grad(loss, argnums=(0, 1, 2, 3)), _recurrent(4, batch=1, size=256)
+
+
+@workload("loops")
 def scan_gru():
     return lambda wx, wh, b, xs, h: _gru((wx, wh, b), xs, h), _recurrent(3)
 
@@ -208,6 +223,21 @@ def jacobi_stencil():
         return lax.fori_loop(0, 50, step, x)
 
     return program, [uniform(128, 128)]
+
+
+@workload("loops")
+def wave_leapfrog():
+    """Two arrays that take turns."""
+
+    def program(now, before):
+        def step(_, state):
+            now, before = state
+            curvature = jnp.roll(now, 1) + jnp.roll(now, -1) - np.float32(2) * now
+            return np.float32(2) * now - before + np.float32(0.1) * curvature, now
+
+        return lax.fori_loop(0, 500, step, (now, before))
+
+    return program, [normal(4096), normal(4096, seed=1)]
 
 
 @workload("loops")
