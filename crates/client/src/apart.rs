@@ -41,12 +41,13 @@ pub(crate) fn execute(
     let promise = Promise(outputs.clone());
     let meetings = loaded.client().meetings().clone();
     let devices = loaded.devices().to_vec();
-    let seat = if executable.meets() {
-        let position = devices.iter().position(|other| *other == logical);
-        let position = position.ok_or_else(|| Error::internal("a device without a place"))?;
-        Some(meetings.enter(executable.identity(), executable.name(), &devices, position)?)
-    } else {
-        None
+    let seat = match executable.meeting() {
+        None => None,
+        Some(identity) => {
+            let position = devices.iter().position(|other| *other == logical);
+            let position = position.ok_or_else(|| Error::internal("a device without a place"))?;
+            Some(meetings.enter(identity, executable.name(), &devices, position)?)
+        }
     };
     let (arguments, host) = (arguments.to_vec(), Arc::clone(&options.host));
     let not_donated = options.not_donated.clone();

@@ -25,7 +25,7 @@ pub struct Executable {
     signature: Signature,
     program: Box<dyn Program>,
     backend: &'static str,
-    identity: OnceLock<Identity>,
+    meeting: OnceLock<Option<Identity>>,
 }
 
 /// What a caller passes and gets, leaf by leaf.
@@ -86,7 +86,7 @@ impl Executable {
                 signature,
                 program,
                 backend: backend.name(),
-                identity: OnceLock::new(),
+                meeting: OnceLock::new(),
             });
         }
         let executable = Executable::compile(backends, Arc::new(source.read()?), options)?;
@@ -125,7 +125,7 @@ impl Executable {
                         signature,
                         program,
                         backend,
-                        identity: OnceLock::new(),
+                        meeting: OnceLock::new(),
                     });
                 }
                 Err(error) if error.code == Code::Unimplemented => refusal = Some(error),
@@ -167,18 +167,19 @@ impl Executable {
         self.program.code_size()
     }
 
-    /// Whether devices exchange values in it: then all of them have to run it together.
-    pub(crate) fn meets(&self) -> bool {
-        self.options.replicas * self.options.partitions > 1
-            && self.module().instruction_ids().any(|id| exchanges(&self.module()[id].op))
-    }
-
-    /// What programs that can run together have in common: where their devices meet, and for what.
-    pub(crate) fn identity(&self) -> Identity {
-        *self.identity.get_or_init(|| {
+    /// What programs that can run together have in common, where their devices meet and for what;
+    /// `None` if devices exchange nothing, so that each may run it alone.
+    pub(crate) fn meeting(&self) -> Option<Identity> {
+        if self.options.replicas * self.options.partitions == 1 {
+            return None;
+        }
+        *self.meeting.get_or_init(|| {
             let mut hasher = FxHasher::default();
             let module = self.module();
-            for id in module.instruction_ids().filter(|&id| exchanges(&module[id].op)) {
+            let mut exchanging =
+                module.instruction_ids().filter(|&id| exchanges(&module[id].op)).peekable();
+            exchanging.peek()?;
+            for id in exchanging {
                 module[id].op.name().hash(&mut hasher);
                 module[id].shape.to_string().hash(&mut hasher);
                 let operands = module[id].operands().iter();
@@ -187,7 +188,7 @@ impl Executable {
             (self.options.replicas, self.options.partitions).hash(&mut hasher);
             let assignment = self.options.device_assignment.as_ref();
             assignment.map(|assignment| &assignment.devices).hash(&mut hasher);
-            hasher.finish()
+            Some(hasher.finish())
         })
     }
 

@@ -131,7 +131,7 @@ impl LoadedExecutable {
         if let ([logical], [list], true) = (devices, arguments, self.devices.len() > 1) {
             let queue = &self.client.devices()[logical.device].queue;
             let ready = list.iter().all(|buffer| buffer.ready().is_ready()) && queue.is_idle();
-            if !ready || self.executable.meets() {
+            if !ready || self.executable.meeting().is_some() {
                 let when = if ready { When::Now } else { When::InTurn };
                 return Ok(vec![apart::execute(self, *logical, list, options, when)?]);
             }

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rxla::hlo::Literal;
-use rxla::{Client, ClientOptions, CodeCache, CompileOptions, Donation, Format, ReadOptions, Source};
+use rxla::{
+    Client, ClientOptions, CodeCache, CompileOptions, Donation, Format, ReadOptions, Source,
+};
 
 /// Kernels in parallel, a loop, a constant in memory, a donated argument, and one passed through.
 const PROGRAM: &str = "

@@ -78,7 +78,7 @@ fn fused(module: &Module, id: ComputationId, findings: &mut Findings) {
     for &instruction_id in computation.instructions() {
         let Some(instruction) = module.get_instruction(instruction_id) else { continue };
         let is_root = computation.try_root() == Some(instruction_id);
-        if instruction.op.has_side_effect() && !is_collective(&instruction.op) {
+        if instruction.op.has_side_effect() && !may_be_fused(&instruction.op) {
             findings.instruction(
                 instruction_id,
                 format!(
@@ -99,22 +99,7 @@ fn fused(module: &Module, id: ComputationId, findings: &mut Findings) {
     }
 }
 
-/// Collectives may be fused: the group of one kernel talks.
-fn is_collective(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::AllGather(_)
-            | Op::AllGatherStart(_)
-            | Op::AllReduce(_)
-            | Op::AllReduceStart(_)
-            | Op::AllToAll(_)
-            | Op::CollectiveBroadcast(_)
-            | Op::CollectivePermute(_)
-            | Op::CollectivePermuteStart(_)
-            | Op::RaggedAllToAll(_)
-            | Op::ReduceScatter(_)
-            | Op::CustomCall(_)
-            | Op::Rng(_)
-            | Op::RngGetAndUpdateState(_)
-    )
+/// Among ops with effects. Collectives are: the group of one kernel talks.
+fn may_be_fused(op: &Op) -> bool {
+    op.is_collective() || matches!(op, Op::CustomCall(_) | Op::Rng(_) | Op::RngGetAndUpdateState(_))
 }

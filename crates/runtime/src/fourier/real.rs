@@ -23,14 +23,8 @@ pub(super) unsafe fn forward<T: Real>(
 ) {
     let half = length / 2 + 1;
     let (operand, result) = (Address(operand.cast_mut()), Address(result));
-    let row_of = |row: usize| {
-        // SAFETY: the caller's promise; each row is in one piece.
-        unsafe {
-            let from = operand.get().add(row * length).cast_const();
-            let into = result.get().add(row * half);
-            (std::slice::from_raw_parts(from, length), std::slice::from_raw_parts_mut(into, half))
-        }
-    };
+    // SAFETY: the caller's promise; each row is in one piece.
+    let row_of = |row| unsafe { a_row(row, (&operand, length), (&result, half)) };
     if !length.is_multiple_of(2) {
         let plan = T::plan_real(length);
         context.parallel_for(rows, grain(length), |begin, end| {
@@ -60,6 +54,24 @@ pub(super) unsafe fn forward<T: Real>(
     });
 }
 
+/// A row of the operand and its row of the result, each with its length.
+///
+/// # Safety
+///
+/// Both rows are there, and nobody else uses the second.
+unsafe fn a_row<'a, A, B>(
+    row: usize,
+    (operand, read): (&Address<A>, usize),
+    (result, written): (&Address<B>, usize),
+) -> (&'a [A], &'a mut [B]) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let from = operand.get().add(row * read).cast_const();
+        let into = result.get().add(row * written);
+        (std::slice::from_raw_parts(from, read), std::slice::from_raw_parts_mut(into, written))
+    }
+}
+
 /// Transforms the first halves of rows back to real numbers, and multiplies these with `scale`.
 ///
 /// # Safety
@@ -75,14 +87,8 @@ pub(super) unsafe fn inverse<T: Real>(
 ) {
     let half = length / 2 + 1;
     let (operand, result) = (Address(operand), Address(result));
-    let row_of = |row: usize| {
-        // SAFETY: the caller's promise; each row is in one piece.
-        unsafe {
-            let from = operand.get().add(row * half).cast_const();
-            let into = result.get().add(row * length);
-            (std::slice::from_raw_parts(from, half), std::slice::from_raw_parts_mut(into, length))
-        }
-    };
+    // SAFETY: the caller's promise; each row is in one piece.
+    let row_of = |row| unsafe { a_row(row, (&operand, half), (&result, length)) };
     if !length.is_multiple_of(2) {
         let plan = T::plan_real_back(length);
         context.parallel_for(rows, grain(length), |begin, end| {

@@ -338,7 +338,8 @@ impl Vectorizer<'_> {
                 given.push((old.param, new.expect("each reduction has an accumulator per copy")));
             }
             let widen = Widen::new(self.function, &plan.classes, &self.constants, stage.lanes, out);
-            let (statements, yields) = widen.body(&source.body, &given, &wide, &plan.groups, &plan.loads);
+            let (statements, yields) =
+                widen.body(&source.body, &given, &wide, &plan.groups, &plan.loads);
             body.statements.extend(statements);
             let kept = yields.into_iter().zip(&wide).filter(|(_, wide)| **wide);
             body.yields.extend(kept.map(|(value, _)| value));

@@ -65,6 +65,28 @@ impl LoadGroup {
     }
 }
 
+/// What accesses of one group have in common.
+#[derive(PartialEq)]
+struct Place {
+    base: Value,
+    scalar: Scalar,
+    /// The sum of these, and of a constant, is the index.
+    terms: Vec<Value>,
+    step: i64,
+}
+
+/// The constants of the indices, and the positions of the statements.
+type Open = (Place, Vec<(i64, usize)>);
+
+impl Place {
+    fn join(self, open: &mut Vec<Open>, member: (i64, usize)) {
+        match open.iter_mut().find(|(place, _)| *place == self) {
+            Some((_, members)) => members.push(member),
+            None => open.push((self, vec![member])),
+        }
+    }
+}
+
 /// The groups of loads at the body's top.
 pub(super) fn load_groups(
     function: &Function,
@@ -75,10 +97,10 @@ pub(super) fn load_groups(
 ) -> Vec<LoadGroup> {
     let mut groups = Vec::new();
     // Loads by what they have in common, with the constants of their indices.
-    let mut open: Vec<(Value, Scalar, Vec<Value>, i64, Vec<(i64, usize)>)> = Vec::new();
-    let close = |open: &mut Vec<(Value, Scalar, Vec<Value>, i64, Vec<(i64, usize)>)>| {
+    let mut open: Vec<Open> = Vec::new();
+    let close = |open: &mut Vec<Open>| {
         let mut groups = Vec::new();
-        for (_, _, _, step, mut members) in open.drain(..) {
+        for (Place { step, .. }, mut members) in open.drain(..) {
             members.sort();
             let mut rest = &members[..];
             while let Some(&(start, _)) = rest.first() {
@@ -110,13 +132,8 @@ pub(super) fn load_groups(
             continue;
         }
         let (terms, constant) = sums.terms(constants, *index);
-        let same = open.iter_mut().find(|known| {
-            known.0 == *base && known.1 == ty.scalar && known.2 == terms && known.3 == step
-        });
-        match same {
-            Some(known) => known.4.push((constant, position)),
-            None => open.push((*base, ty.scalar, terms, step, vec![(constant, position)])),
-        }
+        let place = Place { base: *base, scalar: ty.scalar, terms, step };
+        place.join(&mut open, (constant, position));
     }
     groups.extend(close(&mut open));
     groups
@@ -171,7 +188,7 @@ pub(super) fn groups(
 ) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     // Stores by what they have in common, with the constants of their indices.
-    let mut open: Vec<(Value, Scalar, Vec<Value>, i64, Vec<(i64, usize)>)> = Vec::new();
+    let mut open: Vec<Open> = Vec::new();
     for (position, statement) in body.statements.iter().enumerate() {
         let Statement::Store { base, index, value, mask: None } = statement else { continue };
         let ty = function.ty(*value);
@@ -182,15 +199,10 @@ pub(super) fn groups(
             continue;
         }
         let (terms, constant) = sums.terms(constants, *index);
-        let same = open.iter_mut().find(|known| {
-            known.0 == *base && known.1 == ty.scalar && known.2 == terms && known.3 == step
-        });
-        match same {
-            Some(known) => known.4.push((constant, position)),
-            None => open.push((*base, ty.scalar, terms, step, vec![(constant, position)])),
-        }
+        let place = Place { base: *base, scalar: ty.scalar, terms, step };
+        place.join(&mut open, (constant, position));
     }
-    for (base, _, _, step, mut members) in open {
+    for (Place { base, step, .. }, mut members) in open {
         members.sort();
         let complete = members.len() as i64 == step
             && members.windows(2).all(|pair| pair[1].0 == pair[0].0.wrapping_add(1));
