@@ -76,7 +76,7 @@ fn run(input: &[u8], and_import: bool) -> bool {
             // What can be read is also written.
             _ = bytecode::portable_artifact(&module, Version::new(1, 17));
             if and_import {
-                _ = import::import(&module, &import::Options::default());
+                _ = import(&module, &import::Options::default());
             }
             true
         }
