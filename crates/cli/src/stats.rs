@@ -5,7 +5,8 @@ use std::fmt::Write;
 
 use clap::Args;
 use rxla_base::Result;
-use rxla_hlo::{Instruction, Module, Op, Shape};
+use rxla_hlo::cost::Costs;
+use rxla_hlo::{Module, Op};
 
 use crate::input::{self, Layouts};
 use crate::{Answer, output};
@@ -26,13 +27,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
 }
 
 fn describe(module: &Module) -> String {
-    let mut counts: BTreeMap<&str, (usize, u128)> = BTreeMap::new();
+    let mut counts: BTreeMap<&str, (usize, f64)> = BTreeMap::new();
+    let costs = Costs::of(module);
     let mut constant_bytes = 0;
     for id in module.instruction_ids() {
         let instruction = &module[id];
         let entry = counts.entry(instruction.op.name()).or_default();
         entry.0 += 1;
-        entry.1 = entry.1.saturating_add(flops(module, instruction));
+        // What is called has rows of its own.
+        let calls = matches!(
+            instruction.op,
+            Op::Fusion(_) | Op::While(_) | Op::Call(_) | Op::Conditional(_) | Op::AsyncStart(_)
+        );
+        if !calls {
+            entry.1 += costs.instruction(id).flops;
+        }
         if matches!(instruction.op, Op::Constant(_)) {
             constant_bytes =
                 instruction.shape.byte_size().unwrap_or(0).saturating_add(constant_bytes);
@@ -45,7 +54,7 @@ fn describe(module: &Module) -> String {
         .try_fold(0usize, |sum, (_, shape)| sum.checked_add(shape.byte_size()?));
     let size = |bytes: Option<usize>| bytes.map_or("unknown".to_owned(), human_bytes);
     let instructions: usize = counts.values().map(|(count, _)| count).sum();
-    let total = counts.values().fold(0u128, |sum, (_, flops)| sum.saturating_add(*flops));
+    let total = costs.computation(module.entry());
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = writeln!(out, "module {}", module.name);
@@ -55,11 +64,13 @@ fn describe(module: &Module) -> String {
         writeln!(out, "  parameters    {} ({})", shapes.parameters.len(), size(parameter_bytes));
     let _ = writeln!(out, "  result        {}", size(shapes.result.byte_size()));
     let _ = writeln!(out, "  constants     {}", human_bytes(constant_bytes));
-    let _ = writeln!(out, "  flops         {total} (each instruction once)");
+    let _ = writeln!(out, "  flops         {:.0} (a loop of unknown length once)", total.flops);
+    let _ = writeln!(out, "  functions     {:.0} (such as exp)", total.transcendentals);
+    let _ = writeln!(out, "  bytes moved   {:.0}", total.bytes);
     let mut rows: Vec<_> = counts.into_iter().collect();
     rows.sort_by_key(|(name, (count, _))| (std::cmp::Reverse(*count), *name));
     for (name, (count, flops)) in rows {
-        let _ = writeln!(out, "  {count:>8}  {name:<28} {flops:>16}");
+        let _ = writeln!(out, "  {count:>8}  {name:<28} {flops:>16.0}");
     }
     out
 }
@@ -73,47 +84,4 @@ fn human_bytes(bytes: usize) -> String {
         unit += 1;
     }
     if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {}", UNITS[unit]) }
-}
-
-/// Elements of the first array in a shape.
-fn elements(shape: &Shape) -> u128 {
-    match shape {
-        Shape::Tuple(elements_) => elements_.first().map_or(0, elements),
-        _ => shape.as_array().and_then(|array| array.element_count()).unwrap_or(0) as u128,
-    }
-}
-
-/// The product of sizes; too much is as much as there is.
-fn product(sizes: impl Iterator<Item = i64>) -> u128 {
-    sizes.fold(1, |product: u128, size| product.saturating_mul(size.max(0) as u128))
-}
-
-/// Multiplications and additions, or applications of a function, for ops that do arithmetic.
-fn flops(module: &Module, instruction: &Instruction) -> u128 {
-    let result = elements(&instruction.shape);
-    let operand =
-        |index: usize| instruction.operands().get(index).map(|&operand| &module[operand].shape);
-    let size = |index: usize, dimension: i64| {
-        let dims = operand(index).and_then(Shape::as_array).map(|array| &array.dims[..]);
-        let dimension = usize::try_from(dimension).ok();
-        dimension.and_then(|d| dims.unwrap_or_default().get(d).copied()).unwrap_or(0)
-    };
-    match &instruction.op {
-        Op::Dot(dot) => {
-            let depth = product(dot.lhs_contracting_dims.iter().map(|&d| size(0, d)));
-            result.saturating_mul(2).saturating_mul(depth)
-        }
-        Op::Convolution(convolution) => {
-            let window = product(convolution.window.dimensions.iter().map(|d| d.size));
-            let features =
-                product([size(1, convolution.dim_labels.kernel_input_feature)].into_iter());
-            result.saturating_mul(2).saturating_mul(window).saturating_mul(features)
-        }
-        Op::Reduce(_) => operand(0).map_or(0, elements),
-        Op::ReduceWindow(reduce) => {
-            result.saturating_mul(product(reduce.window.dimensions.iter().map(|d| d.size)))
-        }
-        op if op.is_elementwise() && !matches!(op, Op::Copy(_)) => result,
-        _ => 0,
-    }
 }

@@ -105,6 +105,7 @@
 //! there, instructions are scheduled) and the verifier checks that much more.
 
 mod builder;
+pub mod cost;
 mod element_type;
 mod infer;
 mod layout;
