@@ -567,3 +567,72 @@ fn products_added_in_a_loop() {
         &[&format!("f32[2,40] {{{}}}", rows.join(","))],
     );
 }
+
+/// Whole numbers, so that every order of a sum gives the same.
+#[test]
+fn products_of_rows_move_out_of_loops() {
+    check(
+        "HloModule m
+        body {
+          state = (s32[], f32[8,2,256], f32[256,128], f32[256,128], f32[8,2,256], f32[2,128]) parameter(0)
+          n = s32[] get-tuple-element(state), index=0
+          xs = f32[8,2,256] get-tuple-element(state), index=1
+          w = f32[256,128] get-tuple-element(state), index=2
+          dw = f32[256,128] get-tuple-element(state), index=3
+          dxs = f32[8,2,256] get-tuple-element(state), index=4
+          g = f32[2,128] get-tuple-element(state), index=5
+          one = s32[] constant(1)
+          zero = s32[] constant(0)
+          last = s32[] constant(7)
+          next = s32[] add(n, one)
+          step = s32[] subtract(last, n)
+          row = f32[1,2,256] dynamic-slice(xs, step, zero, zero), dynamic_slice_sizes={1,2,256}
+          x = f32[2,256] reshape(row)
+          xw = f32[2,128] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+          sum = f32[2,128] add(g, xw)
+          five = f32[] constant(5)
+          fives = f32[2,128] broadcast(five), dimensions={}
+          d = f32[2,128] remainder(sum, fives)
+          outer = f32[128,256] dot(d, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+          turned = f32[256,128] transpose(outer), dimensions={1,0}
+          total = f32[256,128] add(dw, turned)
+          dx = f32[2,256] dot(d, w), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+          dx_row = f32[1,2,256] reshape(dx)
+          rows = f32[8,2,256] dynamic-update-slice(dxs, dx_row, step, zero, zero)
+          ROOT out = (s32[], f32[8,2,256], f32[256,128], f32[256,128], f32[8,2,256], f32[2,128]) tuple(next, xs, w, total, rows, d)
+        }
+        condition {
+          state = (s32[], f32[8,2,256], f32[256,128], f32[256,128], f32[8,2,256], f32[2,128]) parameter(0)
+          n = s32[] get-tuple-element(state), index=0
+          bound = s32[] constant(8)
+          ROOT go = pred[] compare(n, bound), direction=LT
+        }
+        ENTRY e {
+          some = f32[] parameter(0)
+          seven = f32[] constant(7)
+          xi = f32[4096] iota(), iota_dimension=0
+          sevens = f32[4096] broadcast(seven), dimensions={}
+          xm = f32[4096] remainder(xi, sevens)
+          somes = f32[4096] broadcast(some), dimensions={}
+          xp = f32[4096] add(xm, somes)
+          xs = f32[8,2,256] reshape(xp)
+          wi = f32[32768] iota(), iota_dimension=0
+          w7 = f32[32768] broadcast(seven), dimensions={}
+          wm = f32[32768] remainder(wi, w7)
+          ws = f32[32768] broadcast(some), dimensions={}
+          wp = f32[32768] subtract(wm, ws)
+          w = f32[256,128] reshape(wp)
+          g = f32[2,128] broadcast(some), dimensions={}
+          dw = f32[256,128] broadcast(some), dimensions={}
+          dxs = f32[8,2,256] broadcast(some), dimensions={}
+          zero = s32[] constant(0)
+          init = (s32[], f32[8,2,256], f32[256,128], f32[256,128], f32[8,2,256], f32[2,128]) tuple(zero, xs, w, dw, dxs, g)
+          loop = (s32[], f32[8,2,256], f32[256,128], f32[256,128], f32[8,2,256], f32[2,128]) while(init), condition=condition, body=body
+          a = f32[256,128] get-tuple-element(loop), index=3
+          b = f32[8,2,256] get-tuple-element(loop), index=4
+          c = f32[2,128] get-tuple-element(loop), index=5
+          ROOT all = (f32[256,128], f32[8,2,256], f32[2,128]) tuple(a, b, c)
+        }",
+        &["f32[] 3"],
+    );
+}

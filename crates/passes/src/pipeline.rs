@@ -120,6 +120,7 @@ pub fn simplification() -> Step {
 /// the form that there are kernels for, and nothing left that only kept passes in check.
 pub fn cpu() -> Pipeline {
     let mut steps = simplify_steps();
+    steps.push(by_name("while-loop-dot-motion"));
     steps.extend(
         ["batch-dot-simplification", "dot_decomposer", "broadcast_canonicalizer"].map(by_name),
     );
@@ -201,6 +202,18 @@ pub const ORDER: &[Order] = &[
         after: "algsimp",
         how: How::FirstBeforeFirst,
         why: "rules see no further than a map",
+    },
+    Order {
+        before: "algsimp",
+        after: "while-loop-dot-motion",
+        how: How::FirstBeforeFirst,
+        why: "rows are seen where their index is what the loop counts, without checks of it",
+    },
+    Order {
+        before: "while-loop-dot-motion",
+        after: "dot_decomposer",
+        how: How::FirstBeforeFirst,
+        why: "it makes products that sum over two dimensions",
     },
     Order {
         before: "dot_decomposer",

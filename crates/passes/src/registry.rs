@@ -39,6 +39,7 @@ pub const ALL: &[&dyn Pass] = &[
     &canonicalize::tree_reduction_rewriter::TreeReductionRewriter,
     &simplify::tuple_simplifier::TupleSimplifier,
     &control::while_loop_constant_sinking::WhileLoopConstantSinking,
+    &control::while_loop_dot_motion::WhileLoopDotMotion,
     &control::while_loop_invariant_code_motion::WhileLoopInvariantCodeMotion,
     &simplify::zero_sized_hlo_elimination::ZeroSizedHloElimination,
 ];

@@ -4,5 +4,6 @@ mod carried;
 pub mod conditional_simplifier;
 mod trip_count;
 pub mod while_loop_constant_sinking;
+pub mod while_loop_dot_motion;
 pub mod while_loop_invariant_code_motion;
 pub mod while_loop_simplifier;

@@ -9,11 +9,48 @@ use crate::view;
 /// The number of times that the body of a `while` runs, if the loop counts.
 pub(super) fn trip_count(m: &Module, site: InstructionId) -> Option<u64> {
     let Op::While(op) = &m[site].op else { return None };
-    let (condition, body) = (op.condition, op.body);
-    let test = m[condition].root();
-    if view::is_false(m, test) {
+    if view::is_false(m, m[op.condition].root()) {
         return Some(0);
     }
+    let test = test(m, site)?;
+    if !holds(test.direction, test.start, test.bound) {
+        return Some(0);
+    }
+    Some(counted(m, site, &test)?.0)
+}
+
+/// The counter of a loop that runs a known number of times.
+pub(super) struct Counter {
+    /// Where it stands in the state.
+    pub(super) index: usize,
+    pub(super) start: i128,
+    pub(super) step: i128,
+    pub(super) times: u64,
+}
+
+/// The counter that says how often a loop with a tuple for its state runs, at least once.
+pub(super) fn counter_of(m: &Module, site: InstructionId) -> Option<Counter> {
+    let test = test(m, site)?;
+    let index = usize::try_from(test.place.0?).ok()?;
+    if !holds(test.direction, test.start, test.bound) {
+        return None;
+    }
+    let (times, step) = counted(m, site, &test)?;
+    Some(Counter { index, start: test.start, step, times })
+}
+
+/// What decides whether a loop goes on: a comparison of a counter with a bound.
+struct Test {
+    place: Place,
+    start: i128,
+    bound: i128,
+    direction: ComparisonDirection,
+}
+
+fn test(m: &Module, site: InstructionId) -> Option<Test> {
+    let Op::While(op) = &m[site].op else { return None };
+    let condition = op.condition;
+    let test = m[condition].root();
     let Op::Compare(compare) = &m[test].op else { return None };
     let (left, right) = (view::operand(m, test, 0), view::operand(m, test, 1));
     let (place, bound, direction) = match (counter(m, condition, left), scalar(m, right)) {
@@ -21,13 +58,17 @@ pub(super) fn trip_count(m: &Module, site: InstructionId) -> Option<u64> {
         _ => (counter(m, condition, right)?, scalar(m, left)?, swapped(compare.direction)),
     };
     let start = scalar(m, initial(m, site, place)?)?;
-    let counted = m[m[body].parameters()[0]].shape.subshape(place.as_slice())?.as_array()?;
-    let element_type = counted.element_type;
-    if !holds(direction, start, bound) {
-        return Some(0);
-    }
-    let step = step(m, body, place)?;
-    times(direction, start, bound, step, range(element_type)?)
+    Some(Test { place, start, bound, direction })
+}
+
+/// How often a loop runs that begins, and what it adds to its counter.
+fn counted(m: &Module, site: InstructionId, test: &Test) -> Option<(u64, i128)> {
+    let Op::While(op) = &m[site].op else { return None };
+    let state = m[op.body].parameters()[0];
+    let counted = m[state].shape.subshape(test.place.as_slice())?.as_array()?;
+    let range = range(counted.element_type)?;
+    let step = step(m, op.body, test.place)?;
+    Some((times(test.direction, test.start, test.bound, step, range)?, step))
 }
 
 /// Where in the state a value stands: nowhere in particular if the state is that value.
@@ -62,7 +103,7 @@ fn at(m: &Module, state: InstructionId, place: Place) -> Option<InstructionId> {
 }
 
 /// A constant integer. Booleans do not count.
-fn scalar(m: &Module, i: InstructionId) -> Option<i128> {
+pub(super) fn scalar(m: &Module, i: InstructionId) -> Option<i128> {
     let literal = view::constant(m, i)?;
     let integral = literal.element_type().is_integer() && literal.len() == 1;
     integral.then(|| literal.integer(0)).flatten().map(i128::from)
@@ -82,7 +123,7 @@ fn step(m: &Module, body: ComputationId, place: Place) -> Option<i128> {
 }
 
 /// The least and the greatest value of an integer type.
-fn range(element_type: ElementType) -> Option<(i128, i128)> {
+pub(super) fn range(element_type: ElementType) -> Option<(i128, i128)> {
     let bits = element_type.bit_width() as u32;
     if element_type.is_signed() {
         Some((-(1 << (bits - 1)), (1 << (bits - 1)) - 1))

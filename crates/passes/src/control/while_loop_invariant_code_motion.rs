@@ -167,7 +167,7 @@ fn hoist(m: &mut Module, found: &Loop, moved: &[InstructionId]) {
 }
 
 /// What computes the same before the loop, together with what it needs.
-fn copy_outside(
+pub(super) fn copy_outside(
     m: &mut Module,
     found: &Loop,
     i: InstructionId,
