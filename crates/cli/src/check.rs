@@ -15,10 +15,13 @@ use clap::Args;
 use rxla_base::{Error, Result, Severity, render_all};
 use rxla_hlo::literal::{Nans, Tolerance, Zeros, compare};
 use rxla_hlo::{ElementType, Literal, Module, Op, verify};
-use rxla_interpreter::{CustomCallRequest, CustomCalls, Options, evaluate_spmd};
+use rxla_interpreter::{CustomCallRequest, CustomCalls, Options};
+use rxla_passes::simplify::call_inliner::CallInliner;
+use rxla_passes::{RunOptions, Step};
 use rxla_stablehlo::import::{self, import};
 use rxla_stablehlo::mlir;
 
+use crate::backend::{Backend, Program};
 use crate::{Answer, output};
 
 #[derive(Args)]
@@ -26,6 +29,9 @@ pub(crate) struct Arguments {
     /// Files with StableHLO as text or bytecode
     #[arg(required = true)]
     files: Vec<String>,
+    /// What runs the programs
+    #[arg(long, value_enum, default_value_t)]
+    backend: Backend,
     /// Name each program that passes, too
     #[arg(long)]
     verbose: bool,
@@ -57,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
                 Err(error) => report(&name, Err(error))?,
                 Ok(module) => {
                     for entry in entries(&module) {
-                        report(&format!("{name} @{entry}"), check(&module, &entry))?;
+                        report(&format!("{name} @{entry}"), check(&module, &entry, arguments.backend))?;
                     }
                 }
             }
@@ -108,9 +114,9 @@ enum Verdict {
     WithinRounding,
 }
 
-fn check(source: &mlir::Module, entry: &str) -> Result<Verdict> {
+fn check(source: &mlir::Module, entry: &str, backend: Backend) -> Result<Verdict> {
     let options = import::Options { entry: entry.to_owned(), ..import::Options::default() };
-    let module = import(source, &options).map_err(rxla_stablehlo::error_of)?;
+    let mut module = import(source, &options).map_err(rxla_stablehlo::error_of)?;
     let findings = verify(&module);
     if findings.iter().any(|finding| finding.severity == Severity::Error) {
         let text = render_all(&findings, None);
@@ -121,9 +127,12 @@ fn check(source: &mlir::Module, entry: &str) -> Result<Verdict> {
         false => Order::Fixed,
     };
     let checks = Arc::new(Checks { order, found: Mutex::default() });
-    let options = Options { custom_calls: Some(checks.clone()), ..Options::default() };
-    let devices = devices(&module)?;
-    evaluate_spmd(&module, vec![Vec::new(); devices], &options)?;
+    let options = || Options { custom_calls: Some(checks.clone()), ..Options::default() };
+    let arguments = match backend {
+        Backend::Interpreter => Vec::new(),
+        Backend::Cpu => constants_to_parameters(&mut module)?,
+    };
+    Program::new(module, backend)?.run(&arguments, options)?;
     let found = checks.found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     match (&found.failure, found.count) {
         (Some(failure), _) => Err(Error::invalid_argument(failure.clone())),
@@ -131,6 +140,24 @@ fn check(source: &mlir::Module, entry: &str) -> Result<Verdict> {
         (None, _) if found.rounded => Ok(Verdict::WithinRounding),
         (None, _) => Ok(Verdict::AsChecked),
     }
+}
+
+/// Makes the constants of the entry and of what it calls parameters of the entry, and gives their
+/// values. A compiler would compute a program without inputs itself, and leave nothing to check.
+fn constants_to_parameters(module: &mut Module) -> Result<Vec<Literal>> {
+    rxla_passes::run(module, &[Step::pass(CallInliner)], RunOptions::default())?;
+    let entry = module.entry();
+    let mut values = Vec::new();
+    for instruction in module[entry].instructions().to_vec() {
+        let Op::Constant(constant) = &module[instruction].op else { continue };
+        let value = Literal::clone(&constant.literal);
+        let shape = module[instruction].shape.clone();
+        module.replace_with(instruction, Op::parameter(values.len() as i64), shape, &[]);
+        module.remove_instruction(instruction);
+        values.push(value);
+    }
+    module.config.entry_computation_layout = None;
+    Ok(values)
 }
 
 /// Whether an op combines many numbers in an order of its own.
@@ -148,14 +175,6 @@ fn combines_many(op: &Op) -> bool {
             | Op::SelectAndScatter(_)
             | Op::TriangularSolve(_)
     )
-}
-
-fn devices(module: &Module) -> Result<usize> {
-    let devices = module.config.replica_count.checked_mul(module.config.num_partitions);
-    let devices = devices.and_then(|devices| usize::try_from(devices).ok());
-    devices
-        .filter(|&devices| devices <= 256)
-        .ok_or_else(|| Error::unimplemented("checking programs for more than 256 devices"))
 }
 
 /// What the checks of one run have found.

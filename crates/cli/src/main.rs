@@ -3,6 +3,7 @@
 //! Exit codes: 0 for success, 1 for a negative answer (invalid, different, failed), 2 for wrong
 //! usage. Results go to standard output, everything else to standard error.
 
+mod backend;
 mod check;
 mod convert;
 mod diff;

@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use clap::{Args, ValueEnum};
-use rxla_base::{Code, Error, Result, Severity, render_all};
+use clap::Args;
+use rxla_base::{Error, Result, Severity, render_all};
 use rxla_hlo::{ArrayLiteral, Literal, Module, Shape, verify_with_spans};
-use rxla_interpreter::{Interpreter, Options};
+use rxla_interpreter::Options;
 
+use crate::backend::{Backend, Program};
 use crate::input::{self, Layouts};
 use crate::random::Random;
 use crate::{Answer, npy, output};
@@ -38,15 +38,6 @@ pub(crate) struct Arguments {
     full: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-enum Backend {
-    /// Op by op, plainly
-    Interpreter,
-    /// Compiled; interpreted what is not compiled yet, such as programs of several devices
-    #[default]
-    Cpu,
-}
-
 pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     let input = input::read(&arguments.file, Layouts::Keep)?;
     let findings = verify_with_spans(&input.module, &input.spans);
@@ -63,15 +54,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     } else {
         parameters(&input.module, arguments)?
     };
-    let (results, times) = match arguments.backend {
-        Backend::Interpreter => interpret(input.module, &values, arguments.repeat)?,
-        Backend::Cpu => match compiled(input.module.clone(), &values, arguments.repeat) {
-            Err(error) if error.code == Code::Unimplemented => {
-                interpret(input.module, &values, arguments.repeat)?
-            }
-            done => done?,
-        },
-    };
+    let started = Instant::now();
+    let program = Program::new(input.module, arguments.backend)?;
+    if let (2.., Some(fallbacks)) = (arguments.repeat, program.fallbacks()) {
+        output::message(&format!(
+            "compiled in {:.1} ms; {fallbacks} instructions stay interpreted",
+            started.elapsed().as_secs_f64() * 1e3
+        ));
+    }
+    let (mut results, mut times) = (Vec::new(), Vec::new());
+    for _ in 0..arguments.repeat.max(1) {
+        let values = values.clone();
+        let started = Instant::now();
+        results = program.run(&values, Options::default)?;
+        times.push(started.elapsed());
+    }
     if arguments.repeat > 1 {
         output::message(&summary(times));
     }
@@ -94,78 +91,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     }
     Ok(Answer::Yes)
 }
-
-/// The results of the last run, one per device, and the times of all.
-fn interpret(
-    module: Module,
-    values: &[Literal],
-    repeat: usize,
-) -> Result<(Vec<Literal>, Vec<Duration>)> {
-    let devices = usize::try_from(module.config.replica_count.max(1))
-        .ok()
-        .zip(usize::try_from(module.config.num_partitions.max(1)).ok())
-        .and_then(|(replicas, partitions)| replicas.checked_mul(partitions))
-        .filter(|&devices| devices <= MAX_DEVICES)
-        .ok_or_else(|| {
-            Error::resource_exhausted(format!("a run on more than {MAX_DEVICES} devices"))
-        })?;
-    let interpreter = Interpreter::new(Arc::new(module));
-    let options = Options::default();
-    let mut results = Vec::new();
-    let mut times = Vec::new();
-    for _ in 0..repeat.max(1) {
-        let values = values.to_vec();
-        let started = Instant::now();
-        results = if devices == 1 {
-            vec![interpreter.run(values, &options)?]
-        } else {
-            interpreter.run_spmd(vec![values; devices], &options)?
-        };
-        times.push(started.elapsed());
-    }
-    Ok((results, times))
-}
-
-/// As [`interpret`], by compiled code.
-fn compiled(
-    module: Module,
-    values: &[Literal],
-    repeat: usize,
-) -> Result<(Vec<Literal>, Vec<Duration>)> {
-    let result = module[module.entry()].root();
-    let shape = module[result].shape.clone();
-    let started = Instant::now();
-    let executable = rxla_cpu::compile(&Arc::new(module), &rxla_cpu::Options::default())?;
-    if repeat > 1 {
-        let fallbacks = executable.fallbacks().len();
-        output::message(&format!(
-            "compiled in {:.1} ms; {fallbacks} instructions stay interpreted",
-            started.elapsed().as_secs_f64() * 1e3
-        ));
-    }
-    let mut leaves = Vec::new();
-    let mut times = Vec::new();
-    for _ in 0..repeat.max(1) {
-        let values = values.to_vec();
-        let started = Instant::now();
-        leaves = executable.run(values, Options::default)?;
-        times.push(started.elapsed());
-    }
-    Ok((vec![tree(&shape, &mut leaves.into_iter())], times))
-}
-
-/// A value of a shape from its leaves in order.
-fn tree(shape: &Shape, leaves: &mut impl Iterator<Item = Literal>) -> Literal {
-    match shape {
-        Shape::Tuple(elements) => {
-            Literal::Tuple(elements.iter().map(|element| tree(element, leaves)).collect())
-        }
-        _ => leaves.next().expect("a value for each leaf"),
-    }
-}
-
-/// One thread each.
-const MAX_DEVICES: usize = 1024;
 
 /// One value per parameter of the entry; every device gets the same.
 fn parameters(module: &Module, arguments: &Arguments) -> Result<Vec<Literal>> {

@@ -1,6 +1,8 @@
 //! Mutates HLO texts and reads them: `fuzz_text [--seconds N] [--seed N]`. Seeds are the cases of
 //! the tests. What is accepted must print to text that is accepted and prints the same. A finding
-//! panics, after the text was written to `fuzz_text_finding.hlo`.
+//! panics, after the text was written to `fuzz_text_finding.hlo`. Each text stands in
+//! `fuzz_text_current.hlo` while it is read: run it under `ulimit -v 4000000`, and what takes too
+//! much memory, which ends the process, is found there.
 
 #![allow(clippy::print_stdout, reason = "it is a program")]
 
@@ -142,6 +144,7 @@ fn main() {
     let (mut runs, mut accepted) = (0u64, 0u64);
     while Instant::now() < end {
         let text = mutate(&seeds, &mut random);
+        std::fs::write("fuzz_text_current.hlo", &text).unwrap();
         let result = std::panic::catch_unwind(|| check(&text, &options));
         match result {
             Ok(ok) => accepted += u64::from(ok),

@@ -250,29 +250,37 @@ pub fn stochastic_convert(
     random: &ArrayLiteral,
     to: ElementType,
 ) -> Result<ArrayLiteral> {
-    macro_rules! to_signed {
-        ($($variant:ident: $t:ty),+) => {
-            match (operand.element_type(), to) {
-                $((ElementType::F16, ElementType::$variant) => {
-                    rounding::stochastic::<f16, u16, $t>(&operand, random)
-                }
-                (ElementType::Bf16, ElementType::$variant) => {
-                    rounding::stochastic::<bf16, u16, $t>(&operand, random)
-                }
-                (ElementType::F32, ElementType::$variant) => {
-                    rounding::stochastic::<f32, u32, $t>(&operand, random)
-                }
-                (ElementType::F64, ElementType::$variant) => {
-                    rounding::stochastic::<f64, u64, $t>(&operand, random)
-                })+
+    let unimplemented =
+        |from| Err(Error::unimplemented(format!("`stochastic-convert` from `{from}` to `{to}`")));
+    macro_rules! from {
+        ($float:ty, $random:ty) => {
+            match to {
+                ElementType::S2 => rounding::stochastic::<$float, $random, S2>(&operand, random),
+                ElementType::S4 => rounding::stochastic::<$float, $random, S4>(&operand, random),
+                ElementType::S8 => rounding::stochastic::<$float, $random, i8>(&operand, random),
+                ElementType::S16 => rounding::stochastic::<$float, $random, i16>(&operand, random),
+                ElementType::S32 => rounding::stochastic::<$float, $random, i32>(&operand, random),
+                ElementType::S64 => rounding::stochastic::<$float, $random, i64>(&operand, random),
                 // XLA has no others either.
-                (from, to) => Err(Error::unimplemented(format!(
-                    "`stochastic-convert` from `{from}` to `{to}`"
-                ))),
+                _ => unimplemented(operand.element_type()),
             }
         };
     }
-    to_signed!(S2: S2, S4: S4, S8: i8, S16: i16, S32: i32, S64: i64)
+    match operand.element_type() {
+        ElementType::F8e5m2 => from!(F8e5m2, u8),
+        ElementType::F8e4m3 => from!(F8e4m3, u8),
+        ElementType::F8e4m3fn => from!(F8e4m3fn, u8),
+        ElementType::F8e4m3b11fnuz => from!(F8e4m3b11fnuz, u8),
+        ElementType::F8e3m4 => from!(F8e3m4, u8),
+        ElementType::F8e5m2fnuz => from!(F8e5m2fnuz, u8),
+        ElementType::F8e4m3fnuz => from!(F8e4m3fnuz, u8),
+        ElementType::F8e8m0fnu => from!(F8e8m0fnu, u8),
+        ElementType::F16 => from!(f16, u16),
+        ElementType::Bf16 => from!(bf16, u16),
+        ElementType::F32 => from!(f32, u32),
+        ElementType::F64 => from!(f64, u64),
+        from => unimplemented(from),
+    }
 }
 
 fn is_finite(operand: &ArrayLiteral) -> Result<ArrayLiteral> {

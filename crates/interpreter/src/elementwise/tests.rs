@@ -309,6 +309,11 @@ fn stochastic_rounding() {
     assert_eq!(convert(f32::NAN, 0), 0);
     assert_eq!(convert(f32::NEG_INFINITY, 0), -128);
     assert_eq!(convert(127.5, 0), 127);
+    let small = |random: u8| {
+        let value = array(&[F8e5m2::from_f32(1.25)]);
+        stochastic_convert(value, &array(&[random]), ElementType::S8).unwrap().values::<i8>()[0]
+    };
+    assert_eq!((small(63), small(64)), (2, 1));
     let wrong = stochastic_convert(array(&[1f32]), &array(&[1u16]), ElementType::S8).unwrap_err();
     assert_eq!(
         wrong.message,
