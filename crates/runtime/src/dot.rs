@@ -312,7 +312,10 @@ pub(crate) unsafe fn multiply_all<'a, T: Compute>(
     let first = product(0);
     let work = first.m.len().saturating_mul(first.n.len()).saturating_mul(first.k.len().max(1));
     const LARGE: usize = 1 << 22;
-    if count == 1 || work >= LARGE || count < context.threads() {
+    // With many products nobody has to wait for parts of one.
+    const MANY: usize = 4;
+    let threads = context.threads();
+    if count == 1 || count < threads || (work >= LARGE && count < MANY * threads) {
         let mut workspace = Workspace::default();
         for index in 0..count {
             // SAFETY: the caller's promise.

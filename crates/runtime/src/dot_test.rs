@@ -337,6 +337,21 @@ fn random_shapes_with_every_set() {
     }
 }
 
+/// Products so large that threads pack for each other: several blocks of k, and columns in several
+/// parts.
+#[test]
+fn large_products_on_threads() {
+    use Element::*;
+    let [_, context] = contexts();
+    for elements in [[F32; 3], [F64; 3], [C64; 3], [BF16, BF16, F32], [I8, I8, I32], [I64; 3]] {
+        let sizes = [1, 61, 165, 820];
+        check(elements, sizes, [ROW, ROW, ROW], &context);
+        check(elements, sizes, [COLUMN, COLUMN, ROW], &context);
+        check(elements, sizes, [ROW, COLUMN, COLUMN], &context);
+    }
+    check([F32; 3], [1, 300, 150, 100], [ROW, ROW, ROW], &context);
+}
+
 /// Products with vectors: chunks of k, strips of columns, and what is left over of both.
 #[test]
 fn matrices_and_vectors_with_every_set() {

@@ -2,8 +2,8 @@
 //! with a stride of its own in each operand ([`Axis`]).
 //!
 //! The work is blocked as usual: pieces of both operands are packed so that a micro-kernel reads them in
-//! order. Threads share rectangles of the result ([`grid`]); each packs what it needs, which is little
-//! beside the work, so that nobody waits for anybody. No sum is ever split between threads, and k is
+//! order. Threads share rectangles of the result ([`grid`]); each packs what it needs, so that nobody waits
+//! for anybody, or, where matrices are large, what all need is packed by all ([`shared`]). No sum is ever split between threads, and k is
 //! cut into blocks by its length alone, so results are the same for any number of threads.
 
 pub(crate) mod axis;
@@ -12,6 +12,7 @@ pub(crate) mod lanes;
 pub(crate) mod micro;
 pub(crate) mod pack;
 pub(crate) mod sets;
+mod shared;
 mod transpose;
 pub(crate) mod units;
 pub(crate) mod vector;
@@ -207,8 +208,12 @@ pub(crate) unsafe fn multiply<T: Compute>(
         && product.n.dims.iter().all(|dim| dim.strides[0] == 1)
         && product.n.dims.len() <= 1
         && product.k.stride(1).is_some();
-    let grid = Grid::new([m, n, depth.div_ceil(T::STEPS)], threads, kernels, size_of::<T>());
     let job = Job { product, kernels, depth, direct };
+    if k > 0 && shared::pays(&job, threads) {
+        // SAFETY: the caller's promise.
+        return unsafe { shared::multiply(context, &job) };
+    }
+    let grid = Grid::new([m, n, depth.div_ceil(T::STEPS)], threads, kernels, size_of::<T>());
     if threads == 1 {
         for task in 0..grid.tasks() {
             // SAFETY: the caller's promise.

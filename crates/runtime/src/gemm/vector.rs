@@ -14,13 +14,17 @@ use crate::element::Load;
 const STRIP: usize = 4096;
 /// Rows that one thread adds up; how many there are decides alone where sums are cut.
 const CHUNK: usize = 512;
+/// Lines that are read side by side: one alone does not keep memory busy.
+const LINES: usize = 4;
 /// Bytes for which the matrix is asked for ahead.
 const AHEAD: usize = 1024;
 
 /// How the rows of a matrix with elements of some type are read.
 pub(crate) struct Streams<T> {
     /// The product of the vector and as many elements from an offset on.
-    dot: unsafe fn(x: &[T], matrix: *const u8, offset: isize) -> T,
+    dot: unsafe fn(x: &[T], matrix: *const u8, offset: isize) -> [T; 1],
+    /// The same for several lines that are `step` apart.
+    dots: unsafe fn(x: &[T], matrix: *const u8, offset: isize, step: isize) -> [T; LINES],
     /// Adds rows that are `step` apart from an offset on, each times an element of the vector.
     add_rows: unsafe fn(x: &[T], matrix: *const u8, offset: isize, step: isize, sums: &mut [T]),
 }
@@ -35,7 +39,7 @@ impl<T> Copy for Streams<T> {}
 
 impl<T: Compute> Streams<T> {
     pub(crate) fn of<S: Load<T>>() -> Streams<T> {
-        Streams { dot: dot::<S, T>, add_rows: add_rows::<S, T> }
+        Streams { dot: dot::<S, T>, dots: dots::<S, T>, add_rows: add_rows::<S, T> }
     }
 }
 
@@ -109,12 +113,25 @@ impl<T: Compute> Job<'_, T> {
     unsafe fn dots(&self, context: &Context) {
         let grain = (super::SERIAL / self.x.len()).max(1);
         context.parallel_for(self.lines.len(), grain, |begin, end| {
-            for line in begin..end {
+            let mut line = begin;
+            while line < end {
                 let offset = line as isize * self.line_step;
+                let data = self.matrix.data;
                 // SAFETY: the caller's promise; every line has a place of its own.
                 unsafe {
-                    let sum = (self.streams.dot)(self.x, self.matrix.data, offset);
-                    *self.c.get().offset(self.lines.offset(1, line)) = sum;
+                    let several;
+                    let one;
+                    let sums: &[T] = if line + LINES <= end {
+                        several = (self.streams.dots)(self.x, data, offset, self.line_step);
+                        &several
+                    } else {
+                        one = (self.streams.dot)(self.x, data, offset);
+                        &one
+                    };
+                    for &sum in sums {
+                        *self.c.get().offset(self.lines.offset(1, line)) = sum;
+                        line += 1;
+                    }
                 }
             }
         });
@@ -182,7 +199,15 @@ for_each_set! {
     ///
     /// See [`Streams::dot`]; the elements are there.
     unsafe fn dot[S: Load<T>, T: Compute] =
-        dot_body(x: &[T], matrix: *const u8, offset: isize) -> T
+        dot_body(x: &[T], matrix: *const u8, offset: isize) -> [T; 1]
+}
+
+for_each_set! {
+    /// # Safety
+    ///
+    /// See [`Streams::dots`]; the elements are there.
+    unsafe fn dots[S: Load<T>, T: Compute] =
+        dots_body(x: &[T], matrix: *const u8, offset: isize, step: isize) -> [T; LINES]
 }
 
 for_each_set! {
@@ -197,31 +222,72 @@ for_each_set! {
 ///
 /// See [`dot`].
 #[inline(always)]
-unsafe fn dot_body<S: Load<T>, T: Compute>(x: &[T], matrix: *const u8, offset: isize) -> T {
-    const LANES: usize = 64;
-    let line = matrix.cast::<S>().wrapping_offset(offset);
+unsafe fn dot_body<S: Load<T>, T: Compute>(x: &[T], matrix: *const u8, offset: isize) -> [T; 1] {
     // SAFETY: the caller's promise.
-    let y = unsafe { std::slice::from_raw_parts(line, x.len()) };
-    let mut sums = [T::ZERO; LANES];
+    unsafe { lines::<S, T, 1>(x, matrix, offset, 0) }
+}
+
+/// # Safety
+///
+/// See [`dots`].
+#[inline(always)]
+unsafe fn dots_body<S: Load<T>, T: Compute>(
+    x: &[T],
+    matrix: *const u8,
+    offset: isize,
+    step: isize,
+) -> [T; LINES] {
+    // SAFETY: the caller's promise.
+    unsafe { lines::<S, T, LINES>(x, matrix, offset, step) }
+}
+
+/// Products of the vector with lines that are `step` apart. However many they are, the sum of each is
+/// taken in the same order.
+///
+/// # Safety
+///
+/// The lines are there.
+#[inline(always)]
+unsafe fn lines<S: Load<T>, T: Compute, const COUNT: usize>(
+    x: &[T],
+    matrix: *const u8,
+    offset: isize,
+    step: isize,
+) -> [T; COUNT] {
+    const LANES: usize = 64;
+    let start = matrix.cast::<S>().wrapping_offset(offset);
+    let lines: [&[S]; COUNT] = std::array::from_fn(|line| {
+        // SAFETY: the caller's promise.
+        unsafe { std::slice::from_raw_parts(start.wrapping_offset(line as isize * step), x.len()) }
+    });
+    let mut sums = [[T::ZERO; LANES]; COUNT];
     let (heads, tail) = x.as_chunks::<LANES>();
-    let (other_heads, other_tail) = y.as_chunks::<LANES>();
-    for (x, y) in heads.iter().zip(other_heads) {
-        ask_ahead(y);
-        for lane in 0..LANES {
-            sums[lane] = x[lane].multiply_add(y[lane].load(), sums[lane]);
+    let others = lines.map(|line| line.as_chunks::<LANES>());
+    for (place, x) in heads.iter().enumerate() {
+        for line in 0..COUNT {
+            // SAFETY: lines are as long as the vector.
+            let y = unsafe { others[line].0.get_unchecked(place) };
+            ask_ahead(y);
+            for lane in 0..LANES {
+                sums[line][lane] = x[lane].multiply_add(y[lane].load(), sums[line][lane]);
+            }
         }
     }
-    for (lane, (&x, &y)) in tail.iter().zip(other_tail).enumerate() {
-        sums[lane] = x.multiply_add(y.load(), sums[lane]);
-    }
-    let mut width = LANES / 2;
-    while width > 0 {
-        for lane in 0..width {
-            sums[lane] = sums[lane].add(sums[lane + width]);
+    for line in 0..COUNT {
+        for (lane, (&x, &y)) in tail.iter().zip(others[line].1).enumerate() {
+            sums[line][lane] = x.multiply_add(y.load(), sums[line][lane]);
         }
-        width /= 2;
     }
-    sums[0]
+    sums.map(|mut sums| {
+        let mut width = LANES / 2;
+        while width > 0 {
+            for lane in 0..width {
+                sums[lane] = sums[lane].add(sums[lane + width]);
+            }
+            width /= 2;
+        }
+        sums[0]
+    })
 }
 
 /// # Safety

@@ -1,0 +1,222 @@
+//! Large products on several threads: the right operand is packed once, by all of them, and then each
+//! takes rows of the left one.
+//!
+//! Who packs for himself packs what others pack, too; with large matrices that costs more than to wait
+//! for each other twice in a block of k. Sums are the same as those of [`super::Job::compute`]: blocks of k
+//! and the order in them are.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rxla_base::Result;
+
+use super::micro::{MAX_ROWS, Tile};
+use super::pack::{Steps, prefetch_rows};
+use super::{Address, Compute, Job, is_arithmetic, out_of_memory, scatter, scratch};
+use crate::context::Context;
+use crate::system;
+
+/// Multiplications from which on it pays.
+const LEAST_WORK: usize = if cfg!(test) { 1 << 22 } else { 1 << 23 };
+/// Bytes of the packed operand: more is done one part after the other.
+const MOST_BYTES: usize = if cfg!(test) { 1 << 17 } else { 8 << 20 };
+/// Tasks for each thread, so that nobody waits long for the last one.
+const ROUNDS: usize = 6;
+/// Tiles that a task packs before it goes on to other columns.
+const MOST_TILES: usize = 8;
+
+/// Whether this way is the faster one.
+pub(super) fn pays<T: Compute>(job: &Job<'_, T>, threads: usize) -> bool {
+    let product = job.product;
+    let [m, n, k] = [product.m, product.n, product.k].map(super::Axis::len);
+    let work = m.saturating_mul(n).saturating_mul(k);
+    let width = 2 * job.kernels.lanes;
+    // With few rows, or few columns, packing for oneself is little.
+    !job.direct && threads > 1 && work >= LEAST_WORK && m >= 4 * job.kernels.rows && n >= 2 * width
+}
+
+/// # Safety
+///
+/// As for [`super::multiply`].
+pub(super) unsafe fn multiply<T: Compute>(context: &Context, job: &Job<'_, T>) -> Result<()> {
+    let (n, k) = (job.product.n.len(), job.product.k.len());
+    let width = 2 * job.kernels.lanes;
+    let values = job.depth.min(k).div_ceil(T::STEPS);
+    let panel_size = width * (values + T::HEAD);
+    let most = (MOST_BYTES / (panel_size * size_of::<T>())).max(1) * width;
+    // Parts of nearly the same size.
+    let parts = n.div_ceil(most);
+    let step = n.div_ceil(parts).next_multiple_of(width);
+    let packed = scratch::<T>(step.min(n).div_ceil(width) * panel_size)?;
+    for first in (0..n).step_by(step) {
+        let columns = first..n.min(first + step);
+        let mut places = Vec::new();
+        job.product.n.offsets(1, columns.start, columns.len(), &mut places);
+        let dense = is_arithmetic(&places) == Some(1);
+        let mut k0 = 0;
+        while k0 < k {
+            let depth = job.depth.min(k - k0);
+            let steps = [0, 1].map(|operand| {
+                let mut steps = Steps::default();
+                job.product.k.offsets(operand, k0, depth, &mut steps.places);
+                steps.find_runs();
+                steps
+            });
+            let block = Block {
+                job,
+                steps: &steps,
+                columns: columns.clone(),
+                places: &places,
+                dense,
+                packed: Address(packed.as_ptr().cast::<T>()),
+                panel_size,
+                values: depth.div_ceil(T::STEPS),
+                add: k0 > 0,
+            };
+            // SAFETY: the caller's promise; the packed operand has room.
+            unsafe { block.run(context)? };
+            k0 += depth;
+        }
+    }
+    Ok(())
+}
+
+/// A block of k, for some columns.
+struct Block<'a, T: 'static> {
+    job: &'a Job<'a, T>,
+    /// Of the left and the right operand.
+    steps: &'a [Steps; 2],
+    columns: Range<usize>,
+    /// Where they are in the result.
+    places: &'a [isize],
+    /// Whether they lie together there.
+    dense: bool,
+    packed: Address<T>,
+    panel_size: usize,
+    values: usize,
+    add: bool,
+}
+
+impl<T: Compute> Block<'_, T> {
+    /// # Safety
+    ///
+    /// As for [`super::multiply`].
+    unsafe fn run(&self, context: &Context) -> Result<()> {
+        let Job { product, kernels, .. } = *self.job;
+        let width = 2 * kernels.lanes;
+        let panels = self.columns.len().div_ceil(width);
+        // A thread's attention is worth so many values.
+        let grain = ((1 << 14) / (width * self.values).max(1)).max(1);
+        context.parallel_for(panels, grain, |begin, end| {
+            let mut places = Vec::new();
+            for panel in begin..end {
+                let first = self.columns.start + panel * width;
+                product.n.offsets(0, first, width.min(self.columns.end - first), &mut places);
+                let into = self.packed.get().wrapping_add(panel * self.panel_size);
+                // SAFETY: every panel has room of its own; the matrix is the caller's promise.
+                unsafe { (product.b.pack)(product.b.data, &places, &self.steps[1], width, into) };
+            }
+        });
+        // Tiles of nearly the same height.
+        let tiles = product.m.len().div_ceil(kernels.rows);
+        let wanted = ROUNDS * context.threads();
+        let group = (tiles / wanted).clamp(1, MOST_TILES);
+        let groups = tiles.div_ceil(group);
+        // Where there are few rows, columns are shared as well.
+        let sides = (wanted / groups).clamp(1, panels);
+        let failed = AtomicBool::new(false);
+        context.parallel_for(groups * sides, 1, |begin, end| {
+            for task in begin..end {
+                let (row, side) = (task / sides, task % sides);
+                let tiles = row * tiles / groups..(row + 1) * tiles / groups;
+                let panels = side * panels / sides..(side + 1) * panels / sides;
+                // SAFETY: the caller's promise; tasks write different parts of the result.
+                if unsafe { self.compute(tiles, panels) }.is_err() {
+                    failed.store(true, Ordering::Relaxed);
+                }
+            }
+        });
+        if failed.into_inner() { Err(out_of_memory()) } else { Ok(()) }
+    }
+
+    /// Multiplies tiles with panels, as many of these at a time as the second cache keeps.
+    ///
+    /// # Safety
+    ///
+    /// As for [`super::multiply`]; the panels are packed.
+    unsafe fn compute(&self, tiles: Range<usize>, panels: Range<usize>) -> Result<()> {
+        let Job { product, kernels, .. } = *self.job;
+        let all = product.m.len().div_ceil(kernels.rows);
+        let edge = |tile: usize| tile * product.m.len() / all;
+        let tile_size = kernels.rows * self.values;
+        let left = scratch::<T>(tiles.len() * tile_size + MAX_ROWS * 2 * kernels.lanes)?;
+        let left = left.as_ptr().cast::<T>();
+        let spare = left.wrapping_add(tiles.len() * tile_size);
+        let near = system::second_cache() / 2 / (self.panel_size * size_of::<T>());
+        let (mut places, mut next_places) = (Vec::new(), Vec::new());
+        for first in panels.clone().step_by(near.max(1)) {
+            let some = first..panels.end.min(first + near.max(1));
+            for (number, tile) in tiles.clone().enumerate() {
+                let height = edge(tile + 1) - edge(tile);
+                let a = left.wrapping_add(number * tile_size);
+                if first == panels.start {
+                    product.m.offsets(0, edge(tile), height, &mut places);
+                    // SAFETY: the room is large enough; the matrix is the caller's promise.
+                    unsafe { (product.a.pack)(product.a.data, &places, &self.steps[0], height, a) };
+                    if tile + 1 < tiles.end {
+                        let next = edge(tile + 1);
+                        product.m.offsets(0, next, edge(tile + 2) - next, &mut next_places);
+                        let (data, width) = (product.a.data, product.a.width);
+                        prefetch_rows(data, width, &next_places, &self.steps[0]);
+                    }
+                }
+                product.m.offsets(1, edge(tile), height, &mut places);
+                // SAFETY: the caller's promise.
+                unsafe { self.row(a, &places, some.clone(), spare) };
+            }
+        }
+        Ok(())
+    }
+
+    /// Multiplies a tile's rows with panels.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Block::compute`]; `a` holds the rows, and there is room for a tile at `spare`.
+    unsafe fn row(&self, a: *const T, rows: &[isize], panels: Range<usize>, spare: *mut T) {
+        let Job { product, kernels, .. } = *self.job;
+        let width = 2 * kernels.lanes;
+        let row_step = is_arithmetic(rows);
+        for panel in panels {
+            let first = panel * width;
+            let count = width.min(self.columns.len() - first);
+            let b = self.packed.get().wrapping_add(panel * self.panel_size).cast_const();
+            // The last panel is filled up with zeros.
+            let kernel = kernels.table[1][rows.len() - 1];
+            let mut task = Tile {
+                k: self.values,
+                a,
+                b: b.wrapping_add(T::HEAD * width),
+                b_step: width as isize,
+                start: if T::HEAD > 0 { b } else { std::ptr::null() },
+                c: spare,
+                c_step: width as isize,
+                add: false,
+            };
+            let columns = &self.places[first..first + count];
+            if let (true, true, Some(c_step)) = (self.dense, count == width, row_step) {
+                task.c = product.c.wrapping_offset(rows[0] + columns[0]);
+                task.c_step = c_step;
+                task.add = self.add;
+                // SAFETY: both operands are packed; the result is the caller's promise.
+                unsafe { kernel(&task) };
+                continue;
+            }
+            // SAFETY: as above, and the room is enough for the largest tile.
+            unsafe {
+                kernel(&task);
+                scatter(spare, width, product.c, rows, columns, self.add);
+            }
+        }
+    }
+}
