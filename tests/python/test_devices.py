@@ -124,3 +124,82 @@ def test_values_that_are_to_be_spread_alike(mesh):
         result = jax.jit(f)(x)
         np.testing.assert_array_equal(result, g)
         assert result.sharding.is_equivalent_to(sharding, 2)
+
+
+def test_each_device_computes_its_part(mesh):
+    """Work that can be divided is: no device sees a whole array of those that are spread."""
+    x = jax.device_put(X, NamedSharding(mesh, P("x")))
+
+    def f(x, w):
+        def step(carry, _):
+            return jnp.tanh(carry @ w), None
+
+        y, _ = jax.lax.scan(step, x, None, length=3)
+        return (y - y.mean(-1, keepdims=True)) * jnp.arange(8.0)[:, None]
+
+    w = np.linspace(-1, 1, 16, dtype=np.float32).reshape(4, 4)
+    expected = jax.jit(f)(X, w)
+    program = jax.jit(f).lower(x, w).compile()
+    np.testing.assert_allclose(program(x, w), expected, rtol=1e-6)
+    assert "all-" not in program.as_text()
+    assert "[8,4]" not in program.as_text()
+
+
+def test_contracted_dimensions_are_summed_over_devices(mesh):
+    x = jax.device_put(X, NamedSharding(mesh, P(None, ("x", "y"))))
+    program = jax.jit(lambda x: x @ x.T).lower(x).compile()
+    np.testing.assert_allclose(program(x), X @ X.T, rtol=1e-6)
+    assert "all-reduce" in program.as_text()
+    assert "all-gather" not in program.as_text()
+
+
+def test_sharding_is_inspected_while_compiling(mesh):
+    seen = []
+
+    def f(x):
+        y = x.T * 2
+        jax.debug.inspect_array_sharding(y, callback=seen.append)
+        return y.sum()
+
+    jax.jit(f)(jax.device_put(X, NamedSharding(mesh, P("x", "y"))))
+    assert seen[0].is_equivalent_to(NamedSharding(mesh, P("y", "x")), 2)
+
+
+def test_custom_partitioning_asks_python(mesh):
+    from jax.experimental.custom_partitioning import custom_partitioning
+
+    parts = []
+
+    @custom_partitioning
+    def rows(x):
+        return jnp.cumsum(x, axis=1)
+
+    def partition(mesh, arguments, result):
+        sharding = NamedSharding(arguments[0].sharding.mesh, P(arguments[0].sharding.spec[0], None))
+
+        def part(x):
+            parts.append(x.shape)
+            return jnp.cumsum(x, axis=1)
+
+        return mesh, part, sharding, (sharding,)
+
+    rows.def_partition(partition, sharding_rule="i j -> i j", need_replication_factors=("j",))
+    with jax.set_mesh(mesh):
+        result = jax.jit(rows)(jax.device_put(X, NamedSharding(mesh, P("x", "y"))))
+    np.testing.assert_array_equal(result, np.cumsum(X, axis=1))
+    assert parts == [(4, 4)]
+
+
+def test_custom_partitioners_that_fail_are_heard(mesh):
+    from jax.experimental.custom_partitioning import custom_partitioning
+
+    @custom_partitioning
+    def f(x):
+        return x
+
+    def partition(mesh, arguments, result):
+        raise ValueError("not on a Sunday")
+
+    f.def_partition(partition, sharding_rule="i j -> i j")
+    with jax.set_mesh(mesh), pytest.raises(jax.errors.JaxRuntimeError, match="not on a Sunday"):
+        jax.jit(f)(jax.device_put(X, NamedSharding(mesh, P("x", "y"))))

@@ -14,6 +14,7 @@ use crate::device::MemoryKind;
 use crate::format::Source;
 use crate::meeting::Identity;
 use crate::notes;
+use crate::partitioners::Registered;
 
 /// A compiled module.
 pub struct Executable {
@@ -108,7 +109,7 @@ impl Executable {
         let partitions = options.partitions;
         verify(&module)?;
         if partitions > 1 && options.spmd_partitioning {
-            rxla_spmd::partition(Arc::make_mut(&mut module))?;
+            rxla_spmd::partition(Arc::make_mut(&mut module), &Registered)?;
             verify(&module)?;
         }
         let signature = Signature::of(&module, &options)?;

@@ -16,6 +16,7 @@ mod jax_export;
 mod loaded;
 mod meeting;
 mod notes;
+pub mod partitioners;
 mod queue;
 pub mod strided;
 

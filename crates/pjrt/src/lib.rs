@@ -12,8 +12,10 @@
 mod abi;
 mod api;
 mod buffer;
+mod callback_types;
 mod client;
 mod compile_options;
+mod custom_partitioner;
 mod description;
 mod error;
 mod event;

@@ -1,11 +1,14 @@
-//! The custom calls by which a program talks of shardings: `Sharding` says one, and
-//! `SPMDFullToShardShape` and `SPMDShardToFullShape` lead into and out of manual regions.
+//! The custom calls by which a program talks of shardings: `Sharding` says one,
+//! `SPMDFullToShardShape` and `SPMDShardToFullShape` lead into and out of manual regions,
+//! `InspectSharding` wants to be told; and calls that have someone to divide them.
 
 use rxla_base::{Error, Result};
-use rxla_hlo::{ComputationId, InstructionId, Module, Op, Sharding};
+use rxla_hlo::{InstructionId, Module, Op, Shape, Sharding, ShardingKind};
 
-use crate::flow::Flow;
-use crate::move_parts::{self, Devices};
+use crate::custom::Partitioner;
+use crate::divide::{Divider, Placed};
+use crate::graft::graft;
+use crate::move_parts;
 use crate::one_device;
 use crate::tiles::Tiles;
 
@@ -21,73 +24,195 @@ pub(crate) fn target(module: &Module, instruction: InstructionId) -> Option<&str
     }
 }
 
-/// Replaces the calls of a computation by moves of parts, or by nothing.
-pub(crate) fn rewrite(
-    module: &mut Module,
-    computation: ComputationId,
-    flow: &Flow,
-    devices: Devices,
-) -> Result<()> {
-    let mut markers = Vec::new();
-    for instruction in module.post_order(computation) {
-        let Some(name) = target(module, instruction) else { continue };
-        if name != "Sharding"
-            && let Some(device) = one_device::device(module, instruction)
-            && device < devices.partitions
-        {
-            one_device::make(module, instruction, device, devices)?;
-            continue;
-        }
-        if name == PARTITIONED_CALLBACK {
-            cut_operands(module, instruction, flow, devices)?;
-            continue;
-        }
-        let Some(&operand) = module[instruction].operands().first() else { continue };
-        match name {
-            "Sharding" => markers.push((instruction, operand)),
-            "SPMDFullToShardShape" => {
-                let sharding = required(module, operand, instruction)?;
-                let dims = dims(module, instruction)?;
-                let tiles = Tiles::of(&sharding, dims.len(), devices.partitions)?;
-                let part = move_parts::cut(module, operand, &tiles, &dims, devices)?;
-                module.replace_all_uses(instruction, part);
-            }
-            "SPMDShardToFullShape" => {
-                let sharding = required(module, instruction, instruction)?;
-                let dims = dims(module, instruction)?;
-                let tiles = Tiles::of(&sharding, dims.len(), devices.partitions)?;
-                let whole = move_parts::gather(module, operand, &tiles, &dims, devices)?;
-                module.replace_all_uses(instruction, whole);
-            }
-            _ => {}
-        }
+/// JAX's callback that each device makes with its own parts.
+const PARTITIONED_CALLBACK: &str = "xla_ffi_partitioned_python_cpu_callback";
+
+/// Replaces a call by moves of parts, or by what each device does of it.
+pub(crate) fn rewrite(divider: &mut Divider<'_>, call: InstructionId) -> Result<()> {
+    let Some(name) = target(divider.module, call).map(str::to_owned) else { return Ok(()) };
+    let first = divider.module[call].operands().first().copied();
+    match (&*name, first) {
+        ("Sharding", Some(operand)) => return marker(divider, call, operand),
+        ("SPMDFullToShardShape", Some(operand)) => return enter(divider, call, operand),
+        ("SPMDShardToFullShape", Some(operand)) => return leave(divider, call, operand),
+        ("InspectSharding", Some(operand)) => return inspect(divider, call, operand),
+        (PARTITIONED_CALLBACK, _) => return own_parts(divider, call),
+        (_, _) => {}
     }
-    // Last, because the calls above read the shardings of their operands off the markers.
-    for (marker, operand) in markers {
-        module.replace_all_uses(marker, operand);
+    if let Some(device) = one_device::device(divider.module, call)
+        && device < divider.devices.partitions
+    {
+        divider.whole_operands(call)?;
+        return one_device::make(divider.module, call, device, divider.devices);
+    }
+    if let Some(partitioner) = divider.custom.partitioner(&name) {
+        return by_partitioner(divider, call, &*partitioner);
+    }
+    divider.by_rule(call)
+}
+
+fn marker(divider: &mut Divider<'_>, call: InstructionId, operand: InstructionId) -> Result<()> {
+    let placed = divider.placed(operand);
+    let is_open = match sharding(divider.module, call) {
+        Some(Sharding::Single(single)) => single.kind == ShardingKind::Unknown,
+        Some(Sharding::Tuple(_)) | None => true,
+    };
+    let says_whole = match sharding(divider.module, call) {
+        Some(said) if !is_open => {
+            Tiles::of(said, placed.dims.len(), divider.devices.partitions)?.is_whole()
+        }
+        Some(_) | None => false,
+    };
+    let tiles = match divider.plan.tiles(call, 0) {
+        Some(tiles) => tiles.clone(),
+        None if says_whole => divider.nothing_cut(placed.dims.len()),
+        // It cannot lie as it says, or says nothing.
+        None => placed.tiles.clone(),
+    };
+    let value = divider.moved(&placed, &tiles)?;
+    divider.place(call, vec![Placed { value, tiles, dims: placed.dims }]);
+    Ok(())
+}
+
+/// Into a manual region: each device goes on with its part.
+fn enter(divider: &mut Divider<'_>, call: InstructionId, operand: InstructionId) -> Result<()> {
+    let sharding = required(divider.module, operand, call)?;
+    let dims = dims(divider.module, call)?;
+    let placed = divider.placed(operand);
+    let tiles = Tiles::of(&sharding, dims.len(), divider.devices.partitions)?;
+    let part = if tiles.is_of_one_group() && tiles.part_dims(&placed.dims)[..] == dims[..] {
+        divider.moved(&placed, &tiles)?
+    } else {
+        // Only some axes are cut here.
+        let whole = divider.whole(operand)?;
+        move_parts::cut(divider.module, whole, &tiles, &dims, divider.devices)?
+    };
+    let part = divider.as_whole(part);
+    divider.place(call, vec![part]);
+    Ok(())
+}
+
+/// Out of a manual region: devices have parts of an array again.
+fn leave(divider: &mut Divider<'_>, call: InstructionId, operand: InstructionId) -> Result<()> {
+    let sharding = required(divider.module, call, call)?;
+    let dims = dims(divider.module, call)?;
+    let tiles = Tiles::of(&sharding, dims.len(), divider.devices.partitions)?;
+    let part = divider.whole(operand)?;
+    let part_dims = self::dims(divider.module, part)?;
+    let placed = if tiles.is_of_one_group() && tiles.part_dims(&dims)[..] == part_dims[..] {
+        Placed { value: part, tiles, dims: dims[..].into() }
+    } else {
+        let devices = divider.devices;
+        let whole = move_parts::gather(divider.module, part, &tiles, &dims, devices)?;
+        divider.as_whole(whole)
+    };
+    divider.place(call, vec![placed]);
+    Ok(())
+}
+
+fn inspect(divider: &mut Divider<'_>, call: InstructionId, operand: InstructionId) -> Result<()> {
+    let placed = divider.placed(operand);
+    let tiles = divider.plan.tiles(operand, 0).unwrap_or(&placed.tiles);
+    let config = divider.module[call].info().map_or("", |info| &info.backend_config);
+    divider.custom.inspect(config, &tiles.to_sharding())?;
+    divider.place(call, vec![placed]);
+    divider.retire(call);
+    Ok(())
+}
+
+/// Gives a call its device's parts of operands.
+fn own_parts(divider: &mut Divider<'_>, call: InstructionId) -> Result<()> {
+    for (index, operand) in divider.module[call].operands().to_vec().into_iter().enumerate() {
+        if divider.module[operand].shape.as_array().is_none() {
+            let whole = divider.whole(operand)?;
+            divider.module.set_operand(call, index, whole);
+            continue;
+        }
+        let placed = divider.placed(operand);
+        let tiles = divider.plan.tiles(operand, 0).unwrap_or(&placed.tiles).clone();
+        let part = divider.moved(&placed, &tiles.reduced())?;
+        divider.module.set_operand(call, index, part);
+    }
+    let operands = divider.module[call].operands().to_vec();
+    for (index, operand) in operands.into_iter().enumerate() {
+        let part = divider.module[operand].shape.as_array().map(|array| array.dims.clone());
+        if let Op::CustomCall(op) = &mut divider.module[call].op
+            && let Some(constraints) = &mut op.operand_layout_constraints
+            && let (Some(Shape::Array(constraint)), Some(part)) = (constraints.get_mut(index), part)
+        {
+            constraint.dims = part;
+        }
     }
     Ok(())
 }
 
-/// JAX's callback that each device makes with its own parts.
-const PARTITIONED_CALLBACK: &str = "xla_ffi_partitioned_python_cpu_callback";
-
-/// Gives a call its device's parts of operands, where these are known to be spread.
-fn cut_operands(
-    module: &mut Module,
+/// Asks a call's partitioner what each device does.
+fn by_partitioner(
+    divider: &mut Divider<'_>,
     call: InstructionId,
-    flow: &Flow,
-    devices: Devices,
+    partitioner: &dyn Partitioner,
 ) -> Result<()> {
-    for (index, operand) in module[call].operands().to_vec().into_iter().enumerate() {
-        let Some(tiles) = flow.tiles(operand) else { continue };
-        let dims = dims(module, operand)?;
-        if tiles.divides(&dims) {
-            let part = tiles.part_dims(&dims);
-            let part = move_parts::cut(module, operand, tiles, &part, devices)?;
-            module.set_operand(call, index, part);
+    let name = divider.module[call].name().to_owned();
+    let partitions = divider.devices.partitions;
+    let shape = divider.module[call].shape.clone();
+    let operands = divider.module[call].operands().to_vec();
+    let mut asked = divider.plan.call(divider.module, call);
+    for ((shape, _), &operand) in asked.operands.iter_mut().zip(&operands) {
+        // Parameters have the shapes of parts by now.
+        if let Shape::Array(array) = shape {
+            array.dims = divider.placed(operand).dims;
         }
     }
+    let divided = partitioner.partition(&asked)?;
+    if divided.operands.len() != operands.len() {
+        return Err(Error::invalid_argument(format!(
+            "the partitioner of `{name}` gave shardings for {} operands of {}",
+            divided.operands.len(),
+            operands.len()
+        )));
+    }
+    let mut parts = Vec::new();
+    for (&operand, sharding) in operands.iter().zip(&divided.operands) {
+        let placed = divider.placed(operand);
+        let tiles = Tiles::of(sharding, placed.dims.len(), partitions)?;
+        parts.push(divider.moved(&placed, &tiles)?);
+    }
+    let computation = divider.module[call].parent();
+    let root = graft(divider.module, computation, &divided.module, &parts)?;
+    let elements = match &shape {
+        Shape::Tuple(elements) => elements.to_vec(),
+        other => vec![other.clone()],
+    };
+    let mut leaves = Vec::new();
+    for (index, element) in elements.iter().enumerate() {
+        let sharding = match &divided.result {
+            Sharding::Tuple(list) => list.get(index),
+            single => Some(single),
+        };
+        let (Some(sharding), Some(whole)) = (sharding, element.as_array()) else {
+            return Err(Error::invalid_argument(format!(
+                "the partitioner of `{name}` does not say how result {index} is sharded"
+            )));
+        };
+        let value = match &divider.module[root].shape {
+            Shape::Tuple(_) => divider
+                .module
+                .add_get_tuple_element(computation, root, index as i64)
+                .map_err(crate::error)?,
+            _ => root,
+        };
+        let tiles = Tiles::of(sharding, whole.rank(), partitions)?;
+        let part = divider.module[value].shape.as_array();
+        if part.is_none_or(|part| part.dims != tiles.part_dims(&whole.dims)) {
+            return Err(Error::invalid_argument(format!(
+                "the partitioner of `{name}` gave `{}` for a part of `{element}`",
+                divider.module[value].shape
+            )));
+        }
+        leaves.push(Placed { value, tiles, dims: whole.dims.clone() });
+    }
+    divider.place(call, leaves);
+    divider.retire(call);
     Ok(())
 }
 

@@ -1,32 +1,47 @@
 //! The SPMD partitioner: a program over whole arrays becomes the program that each device runs.
 //!
-//! What holds of the result: every value outside of manual regions is whole on every device. A
-//! sharded parameter is gathered at the entry, a sharded result is cut at the end, and the work in
-//! between is done by all devices alike. Manual regions (`shard_map`) see the parts they name. So
-//! the values are right whatever the shardings say; what is not there yet is the division of the
-//! work outside of manual regions.
+//! First the plan ([`plan`]): shardings flow from where the program says them to all arrays that
+//! can lie so. Then the rewrite ([`divide`]): an op that has a rule ([`rules`]) and lies in parts is
+//! computed in parts, its operands moved to where they are needed; partial results of contracted
+//! dimensions are summed over devices. All other ops are computed whole by every device, their
+//! operands gathered and their results cut where a user wants parts. So values are right whatever
+//! the shardings say, and what is cut unevenly is whole between the entry and the results.
 //!
-//! Results without a sharding of their own get the one that flows to them from the parameters
-//! ([`flow`]), so that frameworks see outputs spread as their inputs are.
+//! Manual regions (`shard_map`) see the parts they name. Inside of a region that leaves some axes to
+//! us, values are whole within the region's group of devices.
+//!
+//! Calls are inlined first, and loops and branches get computations of their own: what lies how in a
+//! computation is said by its one caller.
 
 mod calls;
-mod flow;
+mod custom;
+mod divide;
+mod factors;
+mod graft;
+mod groups;
 mod move_parts;
 mod one_device;
+mod plan;
+mod rules;
+mod sharding_rule;
 mod tiles;
 
+pub use custom::{Call, CustomCalls, Divided, Partitioner, Unknown};
+
 use rxla_base::{Diagnostic, Error, Result, Severity};
-use rxla_hlo::{
-    AliasKind, BufferDonor, ComputationLayout, InstructionId, Module, Op, Shape, Sharding,
-    ShardingKind,
-};
+use rxla_hlo::{AliasKind, BufferDonor, ComputationLayout, Module, Shape, Sharding, ShardingKind};
+use rxla_passes::simplify::call_inliner::CallInliner;
+use rxla_passes::simplify::flatten_call_graph::FlattenCallGraph;
+use rxla_passes::simplify::hlo_dce::HloDce;
+use rxla_passes::{Context, Pass};
 
 use move_parts::Devices;
+use plan::Plan;
 use tiles::Tiles;
 
 /// Rewrites a module of several partitions so that each of them runs it as it stands. Leaves the
 /// shardings of parameters and result in the module's configuration.
-pub fn partition(module: &mut Module) -> Result<()> {
+pub fn partition(module: &mut Module, custom: &dyn CustomCalls) -> Result<()> {
     let devices = Devices {
         replicas: size(module.config.replica_count, "replicas")?,
         partitions: size(module.config.num_partitions, "partitions")?,
@@ -37,26 +52,63 @@ pub fn partition(module: &mut Module) -> Result<()> {
     let entry = module
         .try_entry()
         .ok_or_else(|| Error::invalid_argument("the module has no entry computation"))?;
-    let flow = flow::Flow::new(module, devices.partitions)?;
-    let results = results(module, &flow, devices.partitions)?;
-    for computation in module.computations().to_vec() {
-        calls::rewrite(module, computation, &flow, devices)?;
-    }
-    let parameters = module[entry].parameters().to_vec();
-    let mut parameter_shardings = Vec::new();
-    for &parameter in &parameters {
-        parameter_shardings.push(cut_parameter(module, parameter, devices)?);
-    }
-    cut_results(module, &results, devices)?;
-    module.config.spmd_parameters_shardings = parameter_shardings;
-    let shardings: Vec<Sharding> = results.iter().map(Tiles::to_sharding).collect();
+    let context = Context::new();
+    CallInliner.run(module, &context)?;
+    FlattenCallGraph.run(module, &context)?;
+    let declared = declared(module, devices.partitions)?;
+    let plan = Plan::new(module, &declared, devices.partitions, custom)?;
     let root = module[entry].root();
+    let results: Vec<Tiles> = module[root]
+        .shape
+        .leaves()
+        .iter()
+        .zip(declared)
+        .enumerate()
+        .map(|(leaf, ((_, shape), declared))| {
+            let rank = shape.as_array().map_or(0, |array| array.rank());
+            declared
+                .or_else(|| plan.tiles(root, leaf).cloned())
+                .unwrap_or_else(|| Tiles::whole(rank, devices.partitions))
+        })
+        .collect();
+    let parameters = parameters(module, devices.partitions)?;
+    module.config.spmd_parameters_shardings = parameters.iter().map(Tiles::to_sharding).collect();
+    let shardings: Vec<Sharding> = results.iter().map(Tiles::to_sharding).collect();
     module.config.spmd_output_sharding = match (&module[root].shape, &shardings[..]) {
         (_, []) => None,
         (Shape::Tuple(_), _) => Some(Sharding::Tuple(shardings)),
         (_, [single]) => Some(single.clone()),
         (_, _) => None,
     };
+    let cut = |tiles: Tiles| Some(tiles).filter(|tiles| !tiles.is_whole());
+    let parameters: Vec<_> = parameters.into_iter().map(|tiles| vec![cut(tiles)]).collect();
+    let results: Vec<_> = results.into_iter().map(cut).collect();
+    for computation in module.computation_post_order() {
+        if computation == entry {
+            divide::computation(
+                module,
+                computation,
+                &plan,
+                &parameters,
+                &results,
+                devices,
+                custom,
+            )?;
+            continue;
+        }
+        let (mut parameters, mut results) = (Vec::new(), Vec::new());
+        if plan.is_bound(computation) {
+            let leaves = |id: rxla_hlo::InstructionId| {
+                (0..module[id].shape.leaves().len())
+                    .map(|leaf| plan.tiles(id, leaf).cloned())
+                    .collect::<Vec<_>>()
+            };
+            parameters = module[computation].parameters().iter().map(|&p| leaves(p)).collect();
+            results = plan.results(module, computation);
+        }
+        divide::computation(module, computation, &plan, &parameters, &results, devices, custom)?;
+    }
+    HloDce.run(module, &context)?;
     follow_shapes(module);
     Ok(())
 }
@@ -68,8 +120,8 @@ fn size(count: i64, what: &str) -> Result<usize> {
     })
 }
 
-/// The tiles of the entry's results, leaf by leaf.
-fn results(module: &Module, flow: &flow::Flow, partitions: usize) -> Result<Vec<Tiles>> {
+/// What the program says of the entry's results, leaf by leaf.
+fn declared(module: &Module, partitions: usize) -> Result<Vec<Option<Tiles>>> {
     let root = module[module.entry()].root();
     let leaves = module[root].shape.leaves();
     if leaves.iter().any(|(path, _)| path.len() > 1) {
@@ -82,8 +134,8 @@ fn results(module: &Module, flow: &flow::Flow, partitions: usize) -> Result<Vec<
     leaves
         .iter()
         .enumerate()
-        .map(|(index, (path, leaf))| {
-            let Some(array) = leaf.as_array() else { return Ok(Tiles::whole(0, partitions)) };
+        .map(|(index, (_, leaf))| {
+            let Some(array) = leaf.as_array() else { return Ok(None) };
             let declared = match declared {
                 Some(Sharding::Tuple(list)) => list.get(index),
                 single => single,
@@ -92,98 +144,29 @@ fn results(module: &Module, flow: &flow::Flow, partitions: usize) -> Result<Vec<
             let unknown = |sharding: &Sharding| {
                 matches!(sharding, Sharding::Single(single) if single.kind == ShardingKind::Unknown)
             };
-            if let Some(declared) = declared.filter(|&declared| !unknown(declared)) {
-                return Tiles::of(declared, array.rank(), partitions);
-            }
-            let source = match (&module[root].op, path.is_empty()) {
-                (_, true) => Some(root),
-                (Op::Tuple(_), false) => module[root].operands().get(index).copied(),
-                (_, false) => None,
-            };
-            let flowed = source.and_then(|source| flow.tiles(source));
-            // A result that cannot be cut evenly stays whole.
-            Ok(flowed
-                .filter(|tiles| tiles.divides(&array.dims))
-                .cloned()
-                .unwrap_or_else(|| Tiles::whole(array.rank(), partitions)))
+            let declared = declared.filter(|&declared| !unknown(declared));
+            declared.map(|sharding| Tiles::of(sharding, array.rank(), partitions)).transpose()
         })
         .collect()
 }
 
-/// Makes a parameter take a device's part and its users see the whole. Returns its sharding.
-fn cut_parameter(
-    module: &mut Module,
-    parameter: InstructionId,
-    devices: Devices,
-) -> Result<Sharding> {
-    let Shape::Array(whole) = module[parameter].shape.clone() else {
-        return match &module[parameter].shape {
+/// How the entry's parameters lie.
+fn parameters(module: &Module, partitions: usize) -> Result<Vec<Tiles>> {
+    let parameters = module[module.entry()].parameters().iter();
+    parameters
+        .map(|&parameter| match &module[parameter].shape {
+            Shape::Array(array) => {
+                match module[parameter].info().and_then(|info| info.sharding.as_ref()) {
+                    Some(sharding) => Tiles::of(sharding, array.rank(), partitions),
+                    None => Ok(Tiles::whole(array.rank(), partitions)),
+                }
+            }
             Shape::Tuple(_) => {
                 Err(Error::unimplemented("tupled parameters of a program of several partitions"))
             }
-            _ => Ok(Sharding::replicated()),
-        };
-    };
-    let sharding = module[parameter].info().and_then(|info| info.sharding.clone());
-    let Some(sharding) = sharding else { return Ok(Sharding::replicated()) };
-    let tiles = Tiles::of(&sharding, whole.rank(), devices.partitions)?;
-    if tiles.is_whole() {
-        return Ok(tiles.to_sharding());
-    }
-    let users = module[parameter].users().to_vec();
-    let is_root = module[module[parameter].parent()].root() == parameter;
-    let mut part = whole.clone();
-    part.dims = tiles.part_dims(&whole.dims);
-    module[parameter].shape = Shape::Array(part);
-    let gathered = move_parts::gather(module, parameter, &tiles, &whole.dims, devices)?;
-    for user in users {
-        let operands: Vec<InstructionId> = module[user]
-            .operands()
-            .iter()
-            .map(|&operand| if operand == parameter { gathered } else { operand })
-            .collect();
-        module.set_operands(user, &operands);
-    }
-    if is_root {
-        module.set_root(gathered);
-    }
-    Ok(tiles.to_sharding())
-}
-
-/// Makes the root return a device's part of each result.
-fn cut_results(module: &mut Module, results: &[Tiles], devices: Devices) -> Result<()> {
-    let entry = module.entry();
-    let root = module[entry].root();
-    if results.iter().all(Tiles::is_whole) {
-        return Ok(());
-    }
-    let Shape::Tuple(elements) = module[root].shape.clone() else {
-        let [tiles] = results else {
-            return Err(Error::internal("one result with several shardings"));
-        };
-        let dims = module[root].shape.as_array().map(|array| array.dims.clone());
-        let part = tiles.part_dims(&dims.unwrap_or_default());
-        let part = move_parts::cut(module, root, tiles, &part, devices)?;
-        module.set_root(part);
-        return Ok(());
-    };
-    let mut parts = Vec::new();
-    for (index, (element, tiles)) in elements.iter().zip(results).enumerate() {
-        let value = match &module[root].op {
-            Op::Tuple(_) => module[root].operands()[index],
-            _ => module.add_get_tuple_element(entry, root, index as i64).map_err(error)?,
-        };
-        let part = match element.as_array() {
-            Some(array) if !tiles.is_whole() => {
-                move_parts::cut(module, value, tiles, &tiles.part_dims(&array.dims), devices)?
-            }
-            _ => value,
-        };
-        parts.push(part);
-    }
-    let root = module.add_tuple(entry, &parts).map_err(error)?;
-    module.set_root(root);
-    Ok(())
+            _ => Ok(Tiles::whole(0, partitions)),
+        })
+        .collect()
 }
 
 /// Brings what the module says of its entry's shapes in line with the parts. An alias of an

@@ -1,14 +1,16 @@
-//! The two moves between a whole array and a device's part of it.
+//! The moves between a whole array and a device's part of it, and between parts.
 
 use rxla_base::{Error, Result};
 use rxla_hlo::native::Pred;
 use rxla_hlo::op::{
-    AllGather, BinaryKind, Broadcast, Concatenate, DynamicSlice, Pad, PaddingDimension,
-    PartitionId, ReplicaGroups, Select,
+    AllGather, AllReduce, BinaryKind, Broadcast, Concatenate, DynamicSlice, DynamicUpdateSlice,
+    Pad, PaddingDimension, PartitionId, ReplicaGroups, Select,
 };
 use rxla_hlo::{ComputationId, Dims, ElementType, InstructionId, Literal, Module, Op, Shape};
 
 use crate::error;
+use crate::factors::Axis;
+use crate::groups::{groups, next_channel};
 use crate::tiles::{Tiles, ceil_of};
 
 /// The devices that run the program.
@@ -100,7 +102,7 @@ pub(crate) fn cut(
 }
 
 /// This device's entry of a table with one for each, as a scalar.
-fn of_this_device(
+pub(crate) fn of_this_device(
     module: &mut Module,
     computation: ComputationId,
     table: Literal,
@@ -143,6 +145,141 @@ pub(crate) fn gather(
     }
     let zeros = vec![0; whole.len()];
     module.add_slice(computation, built, &zeros, whole).map_err(error)
+}
+
+/// An array of sizes `whole` that lies as `have` says, as `want` says. What both cut alike stays
+/// cut; other dimensions are gathered, one after the other, and cut again.
+pub(crate) fn reshard(
+    module: &mut Module,
+    part: InstructionId,
+    have: &Tiles,
+    want: &Tiles,
+    whole: &[i64],
+    devices: Devices,
+) -> Result<InstructionId> {
+    if have == want {
+        return Ok(part);
+    }
+    if have.is_whole() {
+        return cut(module, part, want, &want.part_dims(whole), devices);
+    }
+    if want.summand_count() > 1
+        && want.counts.iter().all(|&count| count == 1)
+        && have.fits(whole)
+        && have.summand_count() == 1
+        && have.is_one_tile_for_each(want)
+    {
+        return among_zeros(module, part, have, whole, devices);
+    }
+    if !have.fits(whole) || have.summand_count() > 1 || !(want.is_whole() || want.fits(whole)) {
+        let gathered = gather(module, part, have, whole, devices)?;
+        return match want.is_whole() {
+            true => Ok(gathered),
+            false => cut(module, gathered, want, &want.part_dims(whole), devices),
+        };
+    }
+    let (mut part, mut have) = (part, have.clone());
+    for dimension in 0..whole.len() {
+        if have.counts[dimension] > 1 && !want.axis(dimension).refines(&have.axis(dimension)) {
+            part = gather_dimension(module, part, &have, dimension, devices)?;
+            let none = Axis { count: 1, places: vec![0; devices.partitions] };
+            have.set_axis(dimension, &none);
+        }
+    }
+    if have == *want {
+        return Ok(part);
+    }
+    // What is left is finer: a part of each part.
+    let mut rest = want.clone();
+    for dimension in 0..whole.len() {
+        let ratio = want.counts[dimension] / have.counts[dimension];
+        let places = want.places.iter().map(|place| place[dimension] % ratio).collect();
+        rest.set_axis(dimension, &Axis { count: ratio, places });
+    }
+    cut(module, part, &rest, &want.part_dims(whole), devices)
+}
+
+/// A device's part at its place, and zeros elsewhere.
+fn among_zeros(
+    module: &mut Module,
+    part: InstructionId,
+    tiles: &Tiles,
+    whole: &[i64],
+    devices: Devices,
+) -> Result<InstructionId> {
+    let computation = module[part].parent();
+    let Some(array) = module[part].shape.as_array().cloned() else {
+        return Err(Error::internal("a part is placed of what is no array"));
+    };
+    let zero = Literal::zeros(&Shape::scalar(array.element_type))?;
+    let zero = module.add_constant(computation, zero);
+    let zeros = Shape::array(array.element_type, whole.iter().copied());
+    let everywhere = Op::Broadcast(Broadcast { dimensions: Dims::new() });
+    let zeros = module.add_with_shape(computation, everywhere, zeros, &[zero]).map_err(error)?;
+    let mut operands = vec![zeros, part];
+    for (dimension, &size) in array.dims.iter().enumerate() {
+        let starts: Vec<i32> =
+            tiles.places.iter().map(|place| (place[dimension] * size) as i32).collect();
+        let table = Literal::from_values([devices.partitions as i64], &starts);
+        operands.push(of_this_device(module, computation, table, ElementType::S32)?);
+    }
+    module.add(computation, Op::DynamicUpdateSlice(DynamicUpdateSlice {}), &operands).map_err(error)
+}
+
+/// Joins the parts along one dimension.
+fn gather_dimension(
+    module: &mut Module,
+    part: InstructionId,
+    tiles: &Tiles,
+    dimension: usize,
+    devices: Devices,
+) -> Result<InstructionId> {
+    let computation = module[part].parent();
+    let others: Vec<Axis> = (0..tiles.counts.len())
+        .filter(|&other| other != dimension)
+        .map(|other| tiles.axis(other))
+        .collect();
+    let Some(mut array) = module[part].shape.as_array().cloned() else {
+        return Err(Error::internal("parts are gathered of what is no array"));
+    };
+    array.dims[dimension] *= tiles.counts[dimension];
+    array.layout = None;
+    let all_gather = AllGather {
+        channel_id: Some(next_channel(module)),
+        replica_groups: groups(devices, &others, &[&tiles.axis(dimension)])?,
+        constrain_layout: false,
+        dimensions: [dimension as i64][..].into(),
+        use_global_device_ids: true,
+    };
+    let shape = Shape::Array(array);
+    module.add_with_shape(computation, Op::AllGather(all_gather), shape, &[part]).map_err(error)
+}
+
+/// Combines what devices that differ along `along` have computed of a value that lies as `tiles`
+/// says.
+pub(crate) fn combine(
+    module: &mut Module,
+    value: InstructionId,
+    kind: BinaryKind,
+    tiles: &Tiles,
+    along: &[&Axis],
+    devices: Devices,
+) -> Result<InstructionId> {
+    let computation = module[value].parent();
+    let Some(array) = module[value].shape.as_array().cloned() else {
+        return Err(Error::internal("what devices have is combined of what is no array"));
+    };
+    let others: Vec<Axis> = (0..tiles.counts.len()).map(|d| tiles.axis(d)).collect();
+    let all_reduce = AllReduce {
+        channel_id: Some(next_channel(module)),
+        replica_groups: groups(devices, &others, along)?,
+        constrain_layout: false,
+        use_global_device_ids: true,
+        mode: None,
+        to_apply: module.add_scalar_computation(kind, array.element_type).map_err(error)?,
+    };
+    let shape = Shape::Array(array);
+    module.add_with_shape(computation, Op::AllReduce(all_reduce), shape, &[value]).map_err(error)
 }
 
 /// The value that one device has.
@@ -300,21 +437,4 @@ fn reshape(
     let shape = Shape::array(element_type, dims.iter().copied());
     let op = Op::Reshape(rxla_hlo::op::Reshape::default());
     module.add_with_shape(computation, op, shape, &[value]).map_err(error)
-}
-
-/// A channel that no collective of the module uses.
-fn next_channel(module: &Module) -> i64 {
-    let channel = |op: &Op| match op {
-        Op::AllGather(op) => op.channel_id,
-        Op::AllReduce(op) => op.channel_id,
-        Op::AllToAll(op) => op.channel_id,
-        Op::ReduceScatter(op) => op.channel_id,
-        Op::CollectivePermute(op) => op.channel_id,
-        Op::CollectiveBroadcast(op) => op.channel_id,
-        Op::Send(op) => op.channel_id,
-        Op::Recv(op) => op.channel_id,
-        _ => None,
-    };
-    let used = module.instruction_ids().filter_map(|id| channel(&module[id].op)).max();
-    used.unwrap_or(0).saturating_add(1)
 }

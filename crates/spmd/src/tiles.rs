@@ -6,6 +6,8 @@ use rxla_hlo::{
 };
 use smallvec::smallvec;
 
+use crate::factors::{Axis, is_grid};
+
 /// An array cut into a grid of equal tiles (the last ones may be partly beyond its end), and the
 /// tile of each device. Several devices may have the same one.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -161,6 +163,59 @@ impl Tiles {
         whole.iter().zip(&self.counts).all(|(&dim, &count)| dim % count == 0)
     }
 
+    /// Whether values of such an array may be computed in these tiles: all are of one size, equally
+    /// many devices have each, and all devices work on one array.
+    pub(crate) fn fits(&self, whole: &[i64]) -> bool {
+        self.counts.len() == whole.len()
+            && self.divides(whole)
+            && self.is_of_one_group()
+            && (self.summand_count() > 1 || is_grid(self))
+    }
+
+    /// Whether devices with one summand of `summands` have one tile of ours, and every summand another
+    /// one: then parts among zeros are the summands.
+    pub(crate) fn is_one_tile_for_each(&self, summands: &Tiles) -> bool {
+        let count = summands.summand_count();
+        let cell = |device: usize| {
+            let place = self.places[device].iter().zip(&self.counts);
+            place.fold(0, |at, (&place, &count)| at * count + place)
+        };
+        let mut of_summand = vec![None; count as usize];
+        let mut taken = vec![false; count as usize];
+        product(&self.counts) == Some(count as usize)
+            && (0..self.places.len()).all(|device| {
+                let (cell, known) =
+                    (cell(device), &mut of_summand[summands.summands[device] as usize]);
+                match *known {
+                    Some(known) => known == cell,
+                    None => {
+                        *known = Some(cell);
+                        !std::mem::replace(&mut taken[cell as usize], true)
+                    }
+                }
+            })
+    }
+
+    /// Whether all devices work on one array.
+    pub(crate) fn is_of_one_group(&self) -> bool {
+        self.groups.iter().all(|&group| group == 0)
+    }
+
+    /// How a dimension is cut.
+    pub(crate) fn axis(&self, dimension: usize) -> Axis {
+        Axis {
+            count: self.counts[dimension],
+            places: self.places.iter().map(|place| place[dimension]).collect(),
+        }
+    }
+
+    pub(crate) fn set_axis(&mut self, dimension: usize, axis: &Axis) {
+        self.counts[dimension] = axis.count;
+        for (place, &at) in self.places.iter_mut().zip(&axis.places) {
+            place[dimension] = at;
+        }
+    }
+
     /// The sharding as HLO says it: an explicit list of devices.
     pub(crate) fn to_sharding(&self) -> Sharding {
         if self.is_whole() {
@@ -209,40 +264,22 @@ impl Tiles {
         }))
     }
 
-    /// The tiles of an array that both cut, each in dimensions that the other leaves whole; `None`
-    /// if devices would share tiles unevenly or both cut one dimension.
+    /// The tiles of an array that both cut: each dimension as the one that cuts it finer does. `None`
+    /// if the summands are others, devices would share tiles unevenly or the cuts of a dimension cross.
     pub(crate) fn joined(&self, other: &Tiles) -> Option<Tiles> {
+        if self.summands != other.summands {
+            return None;
+        }
         let mut joined = self.clone();
         for dimension in 0..self.counts.len() {
-            if other.counts[dimension] == 1 {
-                continue;
-            }
-            if self.counts[dimension] != 1 {
+            let (ours, theirs) = (self.axis(dimension), other.axis(dimension));
+            if theirs.refines(&ours) {
+                joined.set_axis(dimension, &theirs);
+            } else if !ours.refines(&theirs) {
                 return None;
             }
-            joined.counts[dimension] = other.counts[dimension];
-            for (place, theirs) in joined.places.iter_mut().zip(&other.places) {
-                place[dimension] = theirs[dimension];
-            }
         }
-        let grid = product(&joined.counts)?;
-        let mut distinct = joined.places.clone();
-        distinct.sort();
-        distinct.dedup();
-        (distinct.len() == grid).then_some(joined)
-    }
-
-    /// The tiles of an array whose dimension `d` is ours of `sources[d]`, or a new one.
-    pub(crate) fn rearranged(&self, sources: &[Option<usize>]) -> Tiles {
-        let pick = |dims: &Dims, new: i64| -> Dims {
-            sources.iter().map(|source| source.map_or(new, |source| dims[source])).collect()
-        };
-        Tiles {
-            counts: pick(&self.counts, 1),
-            places: self.places.iter().map(|place| pick(place, 0)).collect(),
-            summands: self.summands.clone(),
-            groups: self.groups.clone(),
-        }
+        is_grid(&joined).then_some(joined)
     }
 }
 

@@ -134,7 +134,13 @@ pub(super) fn called<'a>(cx: &Importer<'a>, view: View<'a>) -> Result<Vec<Comput
 /// A custom call passed on as it is.
 fn generic<'a>(cx: &mut Importer<'a>, view: View<'a>, target: &str) -> Result {
     let operands = cx.operands(view)?;
-    let (api_version, backend_config) = configuration(view)?;
+    let (api_version, mut backend_config) = configuration(view)?;
+    if let ("InspectSharding", Some(Attribute::String(bytes))) =
+        (target, view.get("backend_config"))
+    {
+        // Addresses rather than text: a character for each byte.
+        backend_config = bytes.as_bytes().iter().copied().map(char::from).collect();
+    }
     let operand_shapes: Vec<Shape> =
         operands.iter().map(|&operand| cx.logical_shape(operand)).collect();
     let operand_layouts = layouts(view, "operand_layouts", &operand_shapes)?;
@@ -154,6 +160,13 @@ fn generic<'a>(cx: &mut Importer<'a>, view: View<'a>, target: &str) -> Result {
     let instruction = cx.add(op.into_op(), shape, &operands);
     if !backend_config.is_empty() {
         cx.module[instruction].info_mut().backend_config = backend_config;
+    }
+    if let (true, Some(rule)) = (cx.is_partitioned(), view.get("sdy.sharding_rule")) {
+        // Where XLA's export of Shardy puts it too.
+        cx.module[instruction]
+            .info_mut()
+            .frontend_attributes
+            .insert("xla.sdy.sharding_rule".to_owned(), crate::text::print_attribute(rule));
     }
     cx.finish_tuple(view, instruction)
 }

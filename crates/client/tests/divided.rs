@@ -1,0 +1,229 @@
+//! Programs divided over devices give what one device gives, whatever lies how. Values are small
+//! integers, so that the order of sums does not show.
+
+use rxla::hlo::native::NativeType;
+use rxla::hlo::{ElementType, Literal, Shape};
+use rxla::{Client, ClientOptions, CompileOptions, ExecuteOptions, Format, ReadOptions};
+
+const DEVICES: usize = 4;
+
+/// Shardings of a matrix over four devices, by how many rows and columns of tiles there are and
+/// which tile each device has.
+const SPREADS: &[(&str, [usize; 2], [usize; DEVICES])] = &[
+    ("{replicated}", [1, 1], [0, 0, 0, 0]),
+    ("{devices=[4,1]<=[4]}", [4, 1], [0, 1, 2, 3]),
+    ("{devices=[1,4]0,2,1,3}", [1, 4], [0, 2, 1, 3]),
+    ("{devices=[2,2]<=[4]}", [2, 2], [0, 1, 2, 3]),
+    ("{devices=[2,2]<=[2,2]T(1,0)}", [2, 2], [0, 2, 1, 3]),
+    ("{devices=[2,1,2]<=[4] last_tile_dim_replicate}", [2, 1], [0, 0, 1, 1]),
+    ("{devices=[1,2,2]<=[2,2]T(1,0) last_tile_dim_replicate}", [1, 2], [0, 1, 0, 1]),
+];
+
+/// Bodies over `x` and `y`, matrices of 8×8, with a result of 8×8.
+const BODIES: &[&str] = &[
+    "ROOT r = f32[8,8] add(x, y)",
+    "t = f32[8,8] transpose(y), dimensions={1,0}
+  ROOT r = f32[8,8] subtract(x, t)",
+    "ROOT r = f32[8,8] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+    "ROOT r = f32[8,8] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={0}",
+    "a = f32[2,4,8] reshape(x)
+  b = f32[2,8,4] reshape(y)
+  d = f32[2,4,4] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}
+  e = f32[32] reshape(d)
+  s = f32[8,4] reshape(e)
+  z = f32[] constant(0)
+  ROOT r = f32[8,8] pad(s, z), padding=0_0x2_2",
+    "z = f32[] constant(0)
+  s = f32[8] reduce(x, z), dimensions={0}, to_apply=sum
+  b = f32[8,8] broadcast(s), dimensions={0}
+  i = s32[8,8] iota(), iota_dimension=1
+  c = f32[8,8] convert(i)
+  m = f32[8,8] multiply(b, y)
+  ROOT r = f32[8,8] add(m, c)",
+    "low = f32[] constant(-inf)
+  s = f32[] reduce(x, low), dimensions={0,1}, to_apply=largest
+  b = f32[8,8] broadcast(s), dimensions={}
+  p = pred[8,8] compare(x, y), direction=LT
+  ROOT r = f32[8,8] select(p, b, y)",
+    // A first value that counts once must not be counted by every device.
+    "one = f32[] constant(1)
+  s = f32[8] reduce(x, one), dimensions={1}, to_apply=sum
+  b = f32[8,8] broadcast(s), dimensions={1}
+  ROOT r = f32[8,8] add(b, y)",
+    "h = f32[4,8] slice(x), slice={[2:6],[0:8]}
+  g = f32[4,8] slice(y), slice={[0:8:2],[0:8]}
+  c = f32[8,8] concatenate(h, g), dimensions={0}
+  ROOT r = f32[8,8] reverse(c), dimensions={1}",
+    "i = s32[] constant(3)
+  o = s32[] constant(0)
+  d = f32[2,8] dynamic-slice(x, i, o), dynamic_slice_sizes={2,8}
+  ROOT r = f32[8,8] dynamic-update-slice(y, d, i, o)",
+    "c = s32[8,8] convert(y)
+  z = s32[] constant(0)
+  k = s32[8] reduce(c, z), dimensions={1}, to_apply=sum_s32
+  seven = s32[8] constant({7,7,7,7,7,7,7,7})
+  n = s32[8] and(k, seven)
+  n2 = s32[8,1] reshape(n)
+  ROOT r = f32[8,8] gather(x, n2), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,8}",
+    "i = s32[8,1] iota(), iota_dimension=0
+  ROOT r = f32[8,8] scatter(x, i, y), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=sum",
+    "ROOT r = f32[8,8] sort(x), dimensions={1}, to_apply=less",
+    "a = f32[1,8,8] reshape(x)
+  b = f32[1,8,8] reshape(y)
+  c = f32[8,1,8] convolution(a, b), window={size=1}, dim_labels=0fb_0io->b0f
+  ROOT r = f32[8,8] reshape(c)",
+    "w = f32[8,8] reduce-window(x, zero), window={size=1x3 pad=0_0x1_1}, to_apply=sum
+  ROOT r = f32[8,8] add(w, y)",
+    // Loops and branches.
+    "n = s32[] constant(0)
+  t = (s32[], f32[8,8], f32[8,8]) tuple(n, x, y)
+  l = (s32[], f32[8,8], f32[8,8]) while(t), condition=more, body=step
+  ROOT r = f32[8,8] get-tuple-element(l), index=1",
+    "z = f32[] constant(0)
+  s = f32[] reduce(x, z), dimensions={0,1}, to_apply=sum
+  p = pred[] compare(s, z), direction=GT
+  t = (f32[8,8], f32[8,8]) tuple(x, y)
+  ROOT r = f32[8,8] conditional(p, t, t), true_computation=yes, false_computation=no",
+    "c = f32[8,8] call(x, y), to_apply=product
+  ROOT r = f32[8,8] call(c, y), to_apply=product",
+    "m = f32[8,8] custom-call(x), custom_call_target=\"Sharding\", sharding={devices=[1,4]<=[4]}
+  a = f32[8,8] add(m, y)
+  ROOT r = f32[8,8] custom-call(a), custom_call_target=\"Sharding\", sharding={replicated}",
+];
+
+/// Into a manual region and out again, and the same without.
+const MANUAL: [&str; 2] = [
+    "f = f32[8,8] custom-call(x), custom_call_target=\"Sharding\", sharding={devices=[4,1]<=[4]}
+  m = f32[2,8] custom-call(f), custom_call_target=\"SPMDFullToShardShape\", sharding={manual}
+  two = f32[] constant(2)
+  b = f32[2,8] broadcast(two), dimensions={}
+  d = f32[2,8] multiply(m, b)
+  e = f32[2,8] custom-call(d), custom_call_target=\"Sharding\", sharding={manual}
+  g = f32[8,8] custom-call(e), custom_call_target=\"SPMDShardToFullShape\", sharding={devices=[4,1]<=[4]}
+  ROOT r = f32[8,8] add(g, y)",
+    "d = f32[8,8] add(x, x)
+  ROOT r = f32[8,8] add(d, y)",
+];
+
+const CALLED: &str = "
+sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) }
+sum_s32 { a = s32[] parameter(0) b = s32[] parameter(1) ROOT r = s32[] add(a, b) }
+largest { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] maximum(a, b) }
+less { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = pred[] compare(a, b), direction=LT }
+product { a = f32[8,8] parameter(0) b = f32[8,8] parameter(1) ROOT r = f32[8,8] multiply(a, b) }
+more {
+  t = (s32[], f32[8,8], f32[8,8]) parameter(0)
+  n = s32[] get-tuple-element(t), index=0
+  three = s32[] constant(3)
+  ROOT r = pred[] compare(n, three), direction=LT
+}
+step {
+  t = (s32[], f32[8,8], f32[8,8]) parameter(0)
+  n = s32[] get-tuple-element(t), index=0
+  one = s32[] constant(1)
+  m = s32[] add(n, one)
+  x = f32[8,8] get-tuple-element(t), index=1
+  y = f32[8,8] get-tuple-element(t), index=2
+  c = f32[8,8] transpose(y), dimensions={1,0}
+  a = f32[8,8] add(x, c)
+  ROOT r = (s32[], f32[8,8], f32[8,8]) tuple(m, a, y)
+}
+yes {
+  t = (f32[8,8], f32[8,8]) parameter(0)
+  x = f32[8,8] get-tuple-element(t), index=0
+  y = f32[8,8] get-tuple-element(t), index=1
+  ROOT r = f32[8,8] multiply(x, y)
+}
+no {
+  t = (f32[8,8], f32[8,8]) parameter(0)
+  ROOT x = f32[8,8] get-tuple-element(t), index=1
+}
+";
+
+/// The tile of one device.
+fn part<T: NativeType>(whole: &[T], spread: usize, device: usize) -> Literal {
+    let (_, [rows, columns], tiles) = SPREADS[spread];
+    let (height, width) = (8 / rows, 8 / columns);
+    let (top, left) = (tiles[device] / columns * height, tiles[device] % columns * width);
+    let values: Vec<T> =
+        (0..height * width).map(|i| whole[(top + i / width) * 8 + left + i % width]).collect();
+    Literal::from_values([height as i64, width as i64], &values)
+}
+
+fn run(
+    client: &Client,
+    body: &str,
+    spreads: Option<[usize; 3]>,
+    x: &[f32],
+    y: &[f32],
+) -> Vec<Literal> {
+    let partitions = if spreads.is_some() { DEVICES } else { 1 };
+    let on = |which: usize| {
+        spreads.map_or(String::new(), |spreads| format!(", sharding={}", SPREADS[spreads[which]].0))
+    };
+    let (x_on, y_on) = (on(0), on(1));
+    // The result's sharding is that of a marker, which is the root then.
+    let body = match spreads {
+        None => body.to_owned(),
+        Some(spreads) => format!(
+            "{}\n  ROOT marked = f32[8,8] custom-call(r), custom_call_target=\"Sharding\", \
+             sharding={}",
+            body.replace("ROOT ", ""),
+            SPREADS[spreads[2]].0
+        ),
+    };
+    let text = format!(
+        "HloModule m, num_partitions={partitions}\n{CALLED}\nENTRY main {{
+  x = f32[8,8] parameter(0){x_on}
+  y = f32[8,8] parameter(1){y_on}
+  zero = f32[] constant(0)
+  {body}\n}}"
+    );
+    let module = rxla::read_module(Format::HloText, text.as_bytes(), ReadOptions::default())
+        .unwrap_or_else(|error| panic!("{text}\n{error}"));
+    let options =
+        CompileOptions { partitions, spmd_partitioning: true, ..CompileOptions::default() };
+    let program = client.compile(module, options).unwrap_or_else(|error| panic!("{text}\n{error}"));
+    let arguments: Vec<_> = (0..partitions)
+        .map(|device| {
+            let [x_spread, y_spread, _] = spreads.unwrap_or([0; 3]);
+            let memory = client.devices()[device].default_memory();
+            [part(x, x_spread, device), part(y, y_spread, device)]
+                .map(|value| client.buffer_in(value, memory).unwrap())
+                .to_vec()
+        })
+        .collect();
+    let outputs = program
+        .execute(&arguments, &ExecuteOptions::default())
+        .unwrap_or_else(|error| panic!("{text}\n{error}"));
+    outputs.iter().map(|list| list[0].literal().unwrap()).collect()
+}
+
+#[test]
+fn any_spread_gives_what_one_device_gives() {
+    let options = ClientOptions { device_count: DEVICES, ..ClientOptions::default() };
+    let client = Client::new(options).unwrap();
+    // Small integers without a pattern that a transposition or shift would keep.
+    let x: Vec<f32> = (0..64).map(|i| ((i * i * 7 + i * 3) % 11) as f32 - 4.0).collect();
+    let y: Vec<f32> = (0..64).map(|i| ((i * i * 5 + i) % 13) as f32 - 6.0).collect();
+    let bodies = BODIES.iter().map(|&body| [body, body]).chain([MANUAL]);
+    for (number, [body, alone]) in bodies.enumerate() {
+        let expected = run(&client, alone, None, &x, &y).remove(0);
+        assert_eq!(expected.shape().without_layout(), Shape::array(ElementType::F32, [8, 8]));
+        let expected: &[f32] = expected.values();
+        let count = SPREADS.len();
+        // A third of the pairs of spreads for each body, with another one of the result each time.
+        for pair in (number % 3..count * count).step_by(3) {
+            let spreads = [pair / count, pair % count, (pair + number) % count];
+            let parts = run(&client, body, Some(spreads), &x, &y);
+            for (device, got) in parts.iter().enumerate() {
+                let expected = part(expected, spreads[2], device);
+                assert_eq!(
+                    got.values::<f32>(),
+                    expected.values::<f32>(),
+                    "{body}\non device {device} with {spreads:?}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! What of an op may be divided: each dimension of operands and results belongs to a factor, and a
+//! factor is cut in all of them at once.
+
+use rxla_hlo::Dims;
+use rxla_hlo::op::BinaryKind;
+
+use crate::tiles::Tiles;
+
+/// How the dimensions of an op's operands and results go together.
+#[derive(Clone, Debug)]
+pub(crate) struct Rule {
+    pub(crate) factors: Vec<Factor>,
+    pub(crate) operands: Vec<Value>,
+    pub(crate) results: Vec<Value>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Factor {
+    /// Each device computes its own part of the result.
+    Kept,
+    /// Only operands have it: the devices' results have to be combined.
+    Combined(BinaryKind),
+    /// As `Kept`, where a dimension is made of several factors and this is the outermost one, of
+    /// that size.
+    Outer(i64),
+}
+
+/// Sizes of an operand or result, and its dimensions' factors.
+#[derive(Clone, Debug)]
+pub(crate) struct Value {
+    pub(crate) dims: Dims,
+    pub(crate) factors: Vec<Option<usize>>,
+}
+
+impl Value {
+    fn new(dims: &[i64]) -> Value {
+        Value { dims: dims.into(), factors: vec![None; dims.len()] }
+    }
+}
+
+/// How a factor is cut.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Axis {
+    pub(crate) count: i64,
+    /// By partition: which piece it has.
+    pub(crate) places: Vec<i64>,
+}
+
+impl Axis {
+    /// Whether each of our pieces lies in the same device's piece of `other`.
+    pub(crate) fn refines(&self, other: &Axis) -> bool {
+        let ratio = self.count / other.count.max(1);
+        self.count % other.count.max(1) == 0
+            && ratio > 0
+            && self.places.iter().zip(&other.places).all(|(&ours, &theirs)| ours / ratio == theirs)
+    }
+}
+
+/// The axis of each factor; `None` for those that stay whole.
+pub(crate) type Choice = Vec<Option<Axis>>;
+
+impl Rule {
+    /// A rule for values of these sizes that divides nothing yet.
+    pub(crate) fn new(operands: &[&[i64]], results: &[&[i64]]) -> Rule {
+        Rule {
+            factors: Vec::new(),
+            operands: operands.iter().map(|dims| Value::new(dims)).collect(),
+            results: results.iter().map(|dims| Value::new(dims)).collect(),
+        }
+    }
+
+    /// A new factor, which these dimensions (value, dimension) belong to.
+    pub(crate) fn join(
+        &mut self,
+        factor: Factor,
+        operands: impl IntoIterator<Item = (usize, usize)>,
+        results: impl IntoIterator<Item = (usize, usize)>,
+    ) {
+        let number = self.factors.len();
+        self.factors.push(factor);
+        for (operand, dimension) in operands {
+            self.operands[operand].factors[dimension] = Some(number);
+        }
+        for (result, dimension) in results {
+            self.results[result].factors[dimension] = Some(number);
+        }
+    }
+
+    /// Which factors to cut, given how results shall lie and operands do lie. What comes first goes
+    /// first; factors whose devices' results have to be combined come last.
+    pub(crate) fn choose(
+        &self,
+        results: &[Option<Tiles>],
+        operands: &[Option<Tiles>],
+        partitions: usize,
+    ) -> Choice {
+        let mut chosen: Choice = vec![None; self.factors.len()];
+        let mut grid = Grid::new(partitions);
+        let values = || {
+            let results = self.results.iter().zip(results);
+            results.chain(self.operands.iter().zip(operands))
+        };
+        for combined in [false, true] {
+            for (value, tiles) in values() {
+                let Some(tiles) = tiles else { continue };
+                for (dimension, factor) in value.factors.iter().enumerate() {
+                    let Some(factor) = *factor else { continue };
+                    let is_combined = matches!(self.factors[factor], Factor::Combined(_));
+                    if is_combined != combined
+                        || chosen[factor].is_some()
+                        || tiles.counts[dimension] == 1
+                    {
+                        continue;
+                    }
+                    let axis = tiles.axis(dimension);
+                    if self.is_cut_evenly(factor, axis.count)
+                        && self.combines_alike(factor, &chosen)
+                        && grid.take(&axis)
+                    {
+                        chosen[factor] = Some(axis);
+                    }
+                }
+            }
+        }
+        chosen
+    }
+
+    fn is_cut_evenly(&self, factor: usize, count: i64) -> bool {
+        let outer = match self.factors[factor] {
+            Factor::Outer(size) => size % count == 0,
+            Factor::Kept | Factor::Combined(_) => true,
+        };
+        outer
+            && self.operands.iter().chain(&self.results).all(|value| {
+                value
+                    .dims
+                    .iter()
+                    .zip(&value.factors)
+                    .all(|(&dim, &of)| of != Some(factor) || dim % count == 0)
+            })
+    }
+
+    /// Results are combined by one function only.
+    fn combines_alike(&self, factor: usize, chosen: &Choice) -> bool {
+        let Factor::Combined(kind) = &self.factors[factor] else { return true };
+        self.factors.iter().zip(chosen).all(|(other, axis)| match (other, axis) {
+            (Factor::Combined(other), Some(_)) => other == kind,
+            (_, _) => true,
+        })
+    }
+
+    /// How the axes combine, and over which of them, where devices' results have to be.
+    pub(crate) fn combined<'c>(&self, choice: &'c Choice) -> Option<(BinaryKind, Vec<&'c Axis>)> {
+        let mut kind = None;
+        let mut axes = Vec::new();
+        for (factor, axis) in self.factors.iter().zip(choice) {
+            if let (Factor::Combined(by), Some(axis)) = (factor, axis) {
+                kind = Some(*by);
+                axes.push(axis);
+            }
+        }
+        Some((kind?, axes))
+    }
+}
+
+impl Value {
+    /// The value's tiles when factors are cut like that.
+    pub(crate) fn tiles(&self, choice: &Choice, partitions: usize) -> Tiles {
+        let mut tiles = Tiles::whole(self.dims.len(), partitions);
+        for (dimension, factor) in self.factors.iter().enumerate() {
+            let axis = factor.and_then(|factor| choice[factor].as_ref());
+            if let Some(axis) = axis {
+                tiles.set_axis(dimension, axis);
+            }
+        }
+        tiles
+    }
+}
+
+/// The grid that axes span: each cell has equally many devices.
+struct Grid {
+    /// By partition, its cell.
+    cells: Vec<i64>,
+    count: i64,
+}
+
+impl Grid {
+    fn new(partitions: usize) -> Grid {
+        Grid { cells: vec![0; partitions], count: 1 }
+    }
+
+    /// Adds an axis if that leaves the cells equal.
+    fn take(&mut self, axis: &Axis) -> bool {
+        let Some(count) = self.count.checked_mul(axis.count) else { return false };
+        let partitions = self.cells.len();
+        if count <= 0 || count as u64 > partitions as u64 {
+            return false;
+        }
+        let cells: Vec<i64> = self
+            .cells
+            .iter()
+            .zip(&axis.places)
+            .map(|(&at, &place)| at * axis.count + place)
+            .collect();
+        let mut sizes = vec![0; count as usize];
+        for &cell in &cells {
+            sizes[cell as usize] += 1;
+        }
+        if sizes.iter().any(|&size| size != partitions / count as usize) {
+            return false;
+        }
+        (self.cells, self.count) = (cells, count);
+        true
+    }
+}
+
+/// Whether the axes of tiles form a grid with equally many devices in each tile.
+pub(crate) fn is_grid(tiles: &Tiles) -> bool {
+    let mut grid = Grid::new(tiles.places.len());
+    (0..tiles.counts.len())
+        .filter(|&dimension| tiles.counts[dimension] > 1)
+        .all(|dimension| grid.take(&tiles.axis(dimension)))
+}
