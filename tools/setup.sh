@@ -48,6 +48,17 @@ need_packages() {
     fi
 }
 
+# A browser for the tests of `rxla view`, which say that they were skipped if there is none.
+need_chromium() {
+    local name
+    for name in chromium chromium-browser google-chrome google-chrome-stable; do
+        if command -v "$name" >/dev/null; then return; fi
+    done
+    echo "installing chromium"
+    { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends chromium; } >/dev/null ||
+        echo "chromium cannot be installed"
+}
+
 # make_venv EXTRA: the virtual environment with the wheel of this tree and the extra's packages.
 make_venv() {
     [ -x "$venv/bin/python" ] || python3 -m venv "$venv"

@@ -4,6 +4,9 @@ source "$(dirname "$0")/setup.sh"
 need_packages
 cargo test --workspace
 make_venv test
+need_chromium
+cargo build -p rxla-cli
+RXLA_CLI=target/debug/rxla "$venv/bin/python" -m pytest -q -rs tests/view
 export JAX_PLATFORMS=rxla
 "$venv/bin/python" -m pytest -q tests/python
 echo "and in place of JAX's cpu platform:"

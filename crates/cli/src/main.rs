@@ -17,6 +17,7 @@ mod random;
 mod run;
 mod stats;
 mod verify;
+mod view;
 
 use std::process::ExitCode;
 
@@ -50,6 +51,8 @@ enum Command {
     Passes(passes::Arguments),
     /// Compare two modules, names and metadata aside
     Diff(diff::Arguments),
+    /// Show modules and dumps as one HTML page: graphs, passes, costs, buffers
+    View(view::Arguments),
 }
 
 /// What a command found.
@@ -82,5 +85,6 @@ fn run(arguments: Arguments) -> Result<Answer> {
         Command::Opt(arguments) => opt::run(&arguments),
         Command::Passes(arguments) => passes::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
+        Command::View(arguments) => view::run(&arguments),
     }
 }

@@ -11,6 +11,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("hlo", &["base"]),
     ("hlo-proto", &["base", "hlo"]),
     ("stablehlo", &["base", "hlo"]),
+    ("view", &["base", "hlo"]),
     // The oracle: it shares nothing with what it judges.
     ("interpreter", &["base", "hlo"]),
     ("passes", &["base", "hlo", "interpreter"]),
@@ -46,6 +47,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "hlo",
             "hlo-proto",
             "stablehlo",
+            "view",
             "interpreter",
             "passes",
             "spmd",

@@ -7,9 +7,7 @@
 use rxla_base::SecondaryMap;
 
 use crate::op::UnaryKind;
-use crate::{
-    Computation, ComputationId, Dims, Instruction, InstructionId, Module, Op, Shape,
-};
+use crate::{Computation, ComputationId, Dims, Instruction, InstructionId, Module, Op, Shape};
 
 /// The cost of something that runs once.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
