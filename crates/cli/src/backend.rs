@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use clap::ValueEnum;
 use rxla_base::{Code, Error, Result};
-use rxla_cpu::Executable;
+use rxla_cpu::{Executable, Marks};
 use rxla_hlo::{Literal, Module, Shape};
 use rxla_interpreter::{Interpreter, Options};
+use rxla_trace as trace;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(crate) enum Backend {
@@ -32,12 +33,22 @@ impl Program {
     /// Prepares a module that has passed the verifier. What cannot be compiled yet as a whole is
     /// interpreted.
     pub(crate) fn new(module: Module, backend: Backend) -> Result<Program> {
+        Program::with_options(module, backend, &rxla_cpu::Options::default())
+    }
+
+    /// As [`Program::new`], compiled as the options say. While somebody records a trace the program
+    /// tells what it runs when.
+    pub(crate) fn with_options(
+        module: Module,
+        backend: Backend,
+        options: &rxla_cpu::Options,
+    ) -> Result<Program> {
         let devices = devices(&module)?;
         let module = Arc::new(module);
         let interpreted = || Prepared::Interpreted(Interpreter::new(Arc::clone(&module)));
         let code = match backend {
             Backend::Interpreter => interpreted(),
-            Backend::Cpu => match rxla_cpu::compile(&module, &rxla_cpu::Options::default()) {
+            Backend::Cpu => match compile(&module, options) {
                 Err(error) if error.code == Code::Unimplemented => interpreted(),
                 executable => Prepared::Compiled {
                     executable: Box::new(executable?),
@@ -70,11 +81,24 @@ impl Program {
             Prepared::Interpreted(interpreter) => interpreter.run_spmd(arguments, &options()),
             Prepared::Compiled { executable, result } => {
                 let programs = vec![&**executable; self.devices];
-                let leaves = Executable::run_all(&programs, arguments, |_| options())?;
+                let leaves = trace::on_device(0, || {
+                    let name = || executable.module().name.as_str();
+                    let _span = trace::span(trace::Kind::Program, name);
+                    Executable::run_all(&programs, arguments, |_| options())
+                })?;
                 Ok(leaves.into_iter().map(|leaves| tree(result, &mut leaves.into_iter())).collect())
             }
         }
     }
+}
+
+fn compile(module: &Arc<Module>, options: &rxla_cpu::Options) -> Result<Executable> {
+    let executable = rxla_cpu::compile(module, options)?;
+    if !trace::is_on() {
+        return Ok(executable);
+    }
+    let _span = trace::span(trace::Kind::Compile, || "compile for the trace");
+    rxla_cpu::compile(module, &rxla_cpu::Options { marks: Marks::Steps, ..options.clone() })
 }
 
 /// A device is a thread.

@@ -63,7 +63,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
                 Err(error) => report(&name, Err(error))?,
                 Ok(module) => {
                     for entry in entries(&module) {
-                        report(&format!("{name} @{entry}"), check(&module, &entry, arguments.backend))?;
+                        report(
+                            &format!("{name} @{entry}"),
+                            check(&module, &entry, arguments.backend),
+                        )?;
                     }
                 }
             }

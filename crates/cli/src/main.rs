@@ -7,6 +7,7 @@ mod backend;
 mod check;
 mod convert;
 mod diff;
+mod environment;
 mod input;
 mod npy;
 mod opt;
@@ -63,6 +64,7 @@ pub(crate) enum Answer {
 }
 
 fn main() -> ExitCode {
+    environment::listen();
     let result = run(Arguments::parse());
     match result {
         Ok(Answer::Yes) => ExitCode::SUCCESS,

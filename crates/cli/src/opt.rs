@@ -6,7 +6,7 @@ use clap::Args;
 use rxla_base::{Error, Result, render_all};
 use rxla_hlo::text::{PrintOptions, print};
 use rxla_hlo::{Module, verify_with_spans};
-use rxla_passes::{Event, Pipeline, Report, RunOptions, Verify, pipeline_by_name};
+use rxla_passes::{Event, Moment, Pipeline, Report, RunOptions, Verify, pipeline_by_name};
 
 use crate::input::{self, Layouts};
 use crate::{Answer, output};
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     let mut failed = None;
     let mut observe = |event: &Event<'_>| {
         if let Some(folder) = &arguments.dump_each
-            && event.rewrites > 0
+            && matches!(event.moment, Moment::After { rewrites, .. } if rewrites > 0)
         {
             let name = format!("{:04}.{}", event.number + 1, event.pass);
             if let Err(error) = dump(folder, &name, event.module) {

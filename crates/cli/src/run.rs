@@ -8,11 +8,12 @@ use clap::Args;
 use rxla_base::{Error, Result, Severity, render_all};
 use rxla_hlo::{ArrayLiteral, Literal, Module, Shape, verify_with_spans};
 use rxla_interpreter::Options;
+use rxla_trace::{Recording, chrome_json};
 
 use crate::backend::{Backend, Program};
 use crate::input::{self, Layouts};
 use crate::random::Random;
-use crate::{Answer, npy, output};
+use crate::{Answer, environment, npy, output};
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -33,6 +34,9 @@ pub(crate) struct Arguments {
     /// Write the result here (`.npy` for one array, `.npz` for any number) instead of printing it
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Write a trace of the compilation and of the runs here, for ui.perfetto.dev
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
     /// Print every element, however many there are
     #[arg(long)]
     full: bool,
@@ -54,8 +58,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     } else {
         parameters(&input.module, arguments)?
     };
+    let flags = environment::flags();
+    let trace = match (&arguments.trace, flags.rxla_trace_to.as_str()) {
+        (Some(file), _) => Some(file.clone()),
+        (None, "") => None,
+        (None, file) => Some(PathBuf::from(file)),
+    };
+    let recording = trace.as_ref().map(|_| Recording::start());
     let started = Instant::now();
-    let program = Program::new(input.module, arguments.backend)?;
+    let options = rxla_cpu::Options { flags: flags.clone(), ..rxla_cpu::Options::default() };
+    let program = Program::with_options(input.module.clone(), arguments.backend, &options)?;
     if let (2.., Some(fallbacks)) = (arguments.repeat, program.fallbacks()) {
         output::message(&format!(
             "compiled in {:.1} ms; {fallbacks} instructions stay interpreted",
@@ -68,6 +80,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
         let started = Instant::now();
         results = program.run(&values, Options::default)?;
         times.push(started.elapsed());
+    }
+    if let (Some(file), Some(recording)) = (&trace, recording) {
+        output::to(Some(file), chrome_json(&recording.trace()).as_bytes())?;
+    }
+    // The first device's stands for all: they are given the same.
+    if let Some(result) = results.first().filter(|_| flags.xla_dump_hlo_snapshots) {
+        let leaves = |values: &[Literal]| -> Vec<Literal> {
+            values.iter().flat_map(leaves).map(Literal::Array).collect()
+        };
+        let (given, got) = (leaves(&values), leaves(std::slice::from_ref(result)));
+        rxla_dump::snapshot(&flags, &input.module, &given, &got);
     }
     if arguments.repeat > 1 {
         output::message(&summary(times));

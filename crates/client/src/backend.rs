@@ -65,6 +65,10 @@ pub trait Program: Any + Send + Sync {
         0
     }
 
+    /// Has the program tell what it runs when, from now on, while somebody records traces.
+    /// `module` is what it was compiled from.
+    fn watch(&self, _module: &dyn Fn() -> Arc<Module>) {}
+
     /// The program as bytes for [`Backend::recall`] of a later process.
     fn image(&self) -> Option<Vec<u8>> {
         None

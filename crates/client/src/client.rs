@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rxla_base::{Error, Result};
+use rxla_flags::Flags;
 use rxla_hlo::{Literal, Module};
 
 use crate::backend::Backend;
 use crate::buffer::Buffer;
-use crate::compile_options::CompileOptions;
+use crate::compile_options::{CompileOptions, overridden};
 use crate::device::{Device, Memory, MemoryUsage};
 use crate::executable::Executable;
 use crate::format::{Format, ReadOptions, Source};
@@ -28,6 +29,8 @@ pub struct ClientOptions {
     /// How long devices that are run one at a time wait for each other.
     pub meeting_timeout: Duration,
     pub backends: Vec<Arc<dyn Backend>>,
+    /// What every compilation starts from.
+    pub flags: Arc<Flags>,
 }
 
 impl Default for ClientOptions {
@@ -38,6 +41,7 @@ impl Default for ClientOptions {
             memory_limit: u64::MAX,
             meeting_timeout: Duration::from_secs(300),
             backends: crate::backends::usual(),
+            flags: Arc::default(),
         }
     }
 }
@@ -47,6 +51,7 @@ struct Inner {
     devices: Vec<Arc<Device>>,
     /// By falling priority.
     backends: Vec<Arc<dyn Backend>>,
+    flags: Arc<Flags>,
     meetings: Meetings,
 }
 
@@ -73,7 +78,8 @@ impl Client {
         let mut backends = options.backends;
         backends.sort_by_key(|backend| std::cmp::Reverse(backend.priority()));
         let meetings = Meetings::new(options.meeting_timeout);
-        Ok(Client(Arc::new(Inner { platform: options.platform, devices, backends, meetings })))
+        let ClientOptions { platform, flags, .. } = options;
+        Ok(Client(Arc::new(Inner { platform, devices, backends, flags, meetings })))
     }
 
     /// Where its devices meet if they are run one at a time.
@@ -116,14 +122,20 @@ impl Client {
     pub fn compile_only(
         &self,
         module: impl Into<Arc<Module>>,
-        options: CompileOptions,
+        mut options: CompileOptions,
     ) -> Result<Executable> {
+        options.flags = overridden(&self.0.flags, &options.overrides)?;
         Executable::compile(&self.0.backends, module.into(), options)
     }
 
     /// Reads a program and compiles it without choosing devices. A program that the backend has
     /// compiled before, in this process or an earlier one, may come from where it keeps them.
-    pub fn compile_source(&self, source: Source, options: CompileOptions) -> Result<Executable> {
+    pub fn compile_source(
+        &self,
+        source: Source,
+        mut options: CompileOptions,
+    ) -> Result<Executable> {
+        options.flags = overridden(&self.0.flags, &options.overrides)?;
         Executable::compile_source(&self.0.backends, source, options)
     }
 

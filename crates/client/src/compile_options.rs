@@ -1,8 +1,10 @@
 //! How a program is to be compiled: what frameworks send beside it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rxla_base::{Error, Result};
+use rxla_flags::{Flags, Mistake};
 use rxla_hlo::{DeviceAssignment, Shape};
 
 /// Options of one compilation. [`Default`] is one replica of one partition on the first device.
@@ -26,6 +28,8 @@ pub struct CompileOptions {
     pub propagate_sharding_to_output: Vec<bool>,
     /// `compiler_options` of frameworks: names and values as text.
     pub overrides: BTreeMap<String, String>,
+    /// The client's flags with `overrides` in them; the client sees to that.
+    pub flags: Arc<Flags>,
 }
 
 impl Default for CompileOptions {
@@ -42,8 +46,29 @@ impl Default for CompileOptions {
             propagate_sharding_to_parameters: Vec::new(),
             propagate_sharding_to_output: Vec::new(),
             overrides: BTreeMap::new(),
+            flags: Arc::default(),
         }
     }
+}
+
+/// These flags with what `overrides` say.
+pub(crate) fn overridden(
+    flags: &Arc<Flags>,
+    overrides: &BTreeMap<String, String>,
+) -> Result<Arc<Flags>> {
+    let mut flags = Arc::clone(flags);
+    for (name, value) in overrides {
+        let found = Arc::make_mut(&mut flags).set(name, value);
+        found.map_err(|mistake| match mistake {
+            Mistake::Value(wanted) => Error::invalid_argument(format!(
+                "compile option `{name}` is `{value}`; it takes {wanted}"
+            )),
+            Mistake::Unknown(_) | Mistake::NoFlag => {
+                Error::invalid_argument(format!("No such compile option: '{name}'"))
+            }
+        })?;
+    }
+    Ok(flags)
 }
 
 /// A device of a program: which copy and which part of it the device runs.

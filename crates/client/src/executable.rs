@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHasher;
 use rxla_base::{Code, Error, Result, Severity};
+use rxla_flags::Area;
 use rxla_hlo::{ArrayShape, Dims, Layout, Module, Op, Shape};
 
 use crate::backend::{Backend, Program};
@@ -69,11 +70,16 @@ impl Executable {
         source: Source,
         options: CompileOptions,
     ) -> Result<Executable> {
-        let words = format!("{:?} {:?} {options:?}", source.format, source.options);
+        let plain = CompileOptions { flags: Arc::default(), ..options.clone() };
+        let words = format!("{:?} {:?} {plain:?}", source.format, source.options);
         let parts = [words.as_bytes(), &source.bytes];
         // Only the first one: others are asked where it cannot, which it says when it compiles. And
         // only for one device: what several run is not the module that was read.
-        let first = backends.first().filter(|_| options.replicas * options.partitions == 1);
+        // And what is to be dumped has to be compiled, as has what is compiled in some unusual way.
+        let kept = options.replicas * options.partitions == 1
+            && !options.flags.dumps()
+            && options.flags.changed(|area| area == Area::Code).is_empty();
+        let first = backends.first().filter(|_| kept);
         let key = first.and_then(|backend| Some((backend, backend.key(&parts)?)));
         if let Some((backend, key)) = &key
             && let Some((program, notes)) = backend.recall(key)

@@ -34,5 +34,7 @@ pub use executable::{
 pub use format::{Format, ReadOptions, Source, read_module};
 pub use loaded::{ExecuteOptions, LoadedExecutable};
 pub use rxla_base::{Code, Error, Result};
+pub use rxla_flags as flags;
 pub use rxla_hlo as hlo;
 pub use rxla_stablehlo::import::ArgumentForm;
+pub use rxla_trace as trace;

@@ -213,7 +213,21 @@ pub(crate) fn run(
     host: &Arc<dyn Host>,
 ) -> Result<Vec<Vec<Literal>>> {
     let run_id = next_run();
-    let results = executable.program().execute(Run { devices, arguments, host, run_id })?;
+    let snapshot = executable.options().flags.xla_dump_hlo_snapshots.then(|| arguments.clone());
+    let results = if rxla_trace::is_on() {
+        executable.program().watch(&|| Arc::clone(executable.module()));
+        let device = devices.first().map_or(0, |logical| logical.device as u32);
+        rxla_trace::on_device(device, || {
+            let _span = rxla_trace::span(rxla_trace::Kind::Program, || executable.name());
+            executable.program().execute(Run { devices, arguments, host, run_id })
+        })?
+    } else {
+        executable.program().execute(Run { devices, arguments, host, run_id })?
+    };
+    for (arguments, results) in snapshot.iter().flatten().zip(&results) {
+        let flags = &executable.options().flags;
+        rxla_dump::snapshot(flags, executable.module(), arguments, results);
+    }
     if results.len() != devices.len() {
         return Err(Error::internal(format!(
             "a run on {} devices gave results for {}",

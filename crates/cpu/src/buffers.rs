@@ -64,13 +64,31 @@ pub struct Buffers {
 /// Whether a result (by number) of a step may lie where an operand (by number) lies.
 pub type InPlace<'a> = &'a dyn Fn(&Compute, usize, usize) -> bool;
 
+/// How well memory is kept for its readers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Care {
+    Due,
+    /// It is given away while its last reader runs, which is wrong: for tests of what finds that.
+    Hasty,
+}
+
 /// Places start at multiples of this, so that vectors never cross a cache line needlessly.
 pub const ALIGN: u64 = 64;
 
 impl Buffers {
     /// `donated` lists arguments that may become outputs: (argument, output).
     pub fn new(plan: &Plan, in_place: InPlace<'_>, donated: &[(usize, usize)]) -> Buffers {
-        let mut assignment = Assignment::new(plan, donated);
+        Buffers::with_care(plan, in_place, donated, Care::Due)
+    }
+
+    /// As [`Buffers::new`], with so much care.
+    pub fn with_care(
+        plan: &Plan,
+        in_place: InPlace<'_>,
+        donated: &[(usize, usize)],
+        care: Care,
+    ) -> Buffers {
+        let mut assignment = Assignment::new(plan, donated, care);
         assignment.enter(plan, in_place);
         assignment.merge_outputs();
         assignment.merge_flow();
@@ -80,6 +98,11 @@ impl Buffers {
 
     pub fn place(&self, value: ValueId) -> Place {
         self.places[&value]
+    }
+
+    /// The place of a value; `None` if nothing mentions it.
+    pub fn find(&self, value: ValueId) -> Option<Place> {
+        self.places.get(&value).copied()
     }
 
     /// What is moved at a position, in order.
@@ -138,6 +161,7 @@ enum WantKind {
 struct Assignment<'a> {
     plan: &'a Plan,
     donated: &'a [(usize, usize)],
+    care: Care,
     ranges: FxHashMap<ValueId, Range>,
     pieces: Vec<Piece>,
     classes: Vec<Class>,
@@ -154,10 +178,11 @@ struct Assignment<'a> {
 }
 
 impl<'a> Assignment<'a> {
-    fn new(plan: &'a Plan, donated: &'a [(usize, usize)]) -> Assignment<'a> {
+    fn new(plan: &'a Plan, donated: &'a [(usize, usize)], care: Care) -> Assignment<'a> {
         Assignment {
             plan,
             donated,
+            care,
             ranges: ranges(plan),
             pieces: Vec::new(),
             classes: Vec::new(),
@@ -484,6 +509,11 @@ impl<'a> Assignment<'a> {
                 None => {
                     let mut ranges: Vec<Range> =
                         class.pieces.iter().map(|&p| self.pieces[p as usize].range).collect();
+                    if self.care == Care::Hasty {
+                        for range in ranges.iter_mut().filter(|range| range.end != FOREVER) {
+                            range.end = range.end.saturating_sub(2).max(range.start);
+                        }
+                    }
                     ranges.sort_unstable_by_key(|range| range.start);
                     wanted.push((number, class.bytes.next_multiple_of(ALIGN), ranges));
                 }

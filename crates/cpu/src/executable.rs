@@ -10,6 +10,7 @@ use std::panic::resume_unwind;
 use std::sync::{Arc, OnceLock};
 
 use rxla_base::{Error, Memory, Result};
+use rxla_hlo::cost::Costs;
 use rxla_hlo::literal::Bytes;
 use rxla_hlo::{ArrayLiteral, ArrayShape, ElementType, InstructionId, Literal, Module};
 use rxla_interpreter::{DeviceId, Interpreter, Options, Session};
@@ -19,6 +20,7 @@ use smallvec::SmallVec;
 
 use crate::buffers::Output;
 use crate::fallback::{FAILED, Failure, RunContext, rxla_fallback};
+use crate::marks::{self, Mark, rxla_mark_begin, rxla_mark_end};
 use crate::program::{FALLBACK, MAIN, Program};
 
 type Main = unsafe extern "C" fn(
@@ -40,6 +42,7 @@ pub struct Executable {
     parameters: Vec<Option<ArrayShape>>,
     results: Vec<Leaf>,
     fallbacks: Vec<InstructionId>,
+    marks: Vec<Mark>,
     interpreter: Option<Interpreter>,
 }
 
@@ -47,6 +50,8 @@ pub struct Executable {
 pub fn resolve(name: &str) -> Option<*const u8> {
     match name {
         FALLBACK => Some(rxla_fallback as *const u8),
+        marks::BEGIN => Some(rxla_mark_begin as *const u8),
+        marks::END => Some(rxla_mark_end as *const u8),
         _ => rxla_runtime::symbols::address(name).map(<*const _>::cast),
     }
 }
@@ -112,6 +117,13 @@ impl Executable {
             .collect();
         let interpreter =
             (!program.fallbacks.is_empty()).then(|| Interpreter::new(Arc::clone(&module)));
+        let marks = match program.marks.as_slice() {
+            [] => Vec::new(),
+            marks => {
+                let costs = Costs::of(&module);
+                marks.iter().map(|&id| Mark::new(&module, &costs, id)).collect()
+            }
+        };
         Ok(Executable {
             module,
             code,
@@ -121,6 +133,7 @@ impl Executable {
             parameters,
             results,
             fallbacks: program.fallbacks,
+            marks,
             interpreter,
         })
     }
@@ -183,10 +196,11 @@ impl Executable {
             return work.map(|(program, list)| program.run_with(list, None)).collect();
         };
         let parts = interpreters.into_iter().zip(work).enumerate();
-        let parts =
-            parts.map(|(index, (interpreter, work))| interpreter.part(options(index), work));
-        Interpreter::sessions(parts.collect(), |session, (program, list)| {
-            program.run_with(list, Some(session))
+        let parts = parts.map(|(index, (interpreter, work))| {
+            interpreter.part(options(index), (index as u32, work))
+        });
+        Interpreter::sessions(parts.collect(), |session, (index, (program, list))| {
+            rxla_trace::on_device(index, || program.run_with(list, Some(session)))
         })
     }
 
@@ -221,6 +235,7 @@ impl Executable {
             runtime: Context::new(Some(Arc::clone(pool()))),
             module: &self.module,
             fallbacks: &self.fallbacks,
+            marks: &self.marks,
             session,
             failure: Default::default(),
         };

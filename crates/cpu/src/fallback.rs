@@ -10,12 +10,15 @@ use rxla_hlo::{ArrayLiteral, InstructionId, Literal, Module, Shape};
 use rxla_interpreter::Session;
 use rxla_runtime::Context;
 
+use crate::marks::Mark;
+
 /// What the driver gets as its context. It begins with what the runtime wants to see there.
 #[repr(C)]
 pub(crate) struct RunContext<'a> {
     pub(crate) runtime: Context,
     pub(crate) module: &'a Module,
     pub(crate) fallbacks: &'a [InstructionId],
+    pub(crate) marks: &'a [Mark],
     /// `None` in programs without fallbacks.
     pub(crate) session: Option<&'a Session<'a>>,
     /// Why a fallback failed.

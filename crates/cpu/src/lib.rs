@@ -11,52 +11,43 @@
 //! * [`program`]: the driver and its kernels in kernel IR;
 //! * [`executable`]: machine code, and runs of it.
 //!
+//! `compile` takes a module through all of them and tells of it: dumps, and traces.
+//!
 //! What has no kernel yet is evaluated by the interpreter in the middle of the run. So are the ops
 //! by which devices meet: each device of a run is a thread of its own then.
 
 #![allow(unsafe_code)]
 
+mod assignment;
 pub mod buffers;
+mod compile;
 mod digest;
 pub mod executable;
 mod fallback;
 pub mod fuse;
 mod kernels;
 pub mod liveness;
+pub mod marks;
 pub mod pipeline;
 mod place;
 pub mod plan;
+mod planted;
 pub mod program;
 pub mod schedule;
 
-use std::sync::{Arc, Once};
+use std::sync::Once;
 
+use buffers::Care;
 use rxla_base::{Error, Result};
+use rxla_flags::{Flags, Plant};
 use rxla_hlo::{Module, Op};
 use rxla_llvm::Compiler;
-use rxla_passes::RunOptions;
+use rxla_passes::{Event, RunOptions, Verify};
 
+pub use compile::{Options, compile};
 pub use executable::Executable;
+pub use program::Marks;
 pub use rxla_llvm::{DiskCache, Key};
-
-/// How to compile.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    pub llvm: rxla_llvm::Options,
-}
-
-/// Compiles a module that has passed the verifier.
-pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Executable> {
-    let mut module = Arc::clone(module);
-    optimize(Arc::make_mut(&mut module))?;
-    let mut program = lower(&module)?;
-    let compiler = Compiler::host()?;
-    debug_assert!(check(&program.kernels), "kernels verify");
-    vectorize(&mut program.kernels, compiler.target().vector_bits());
-    debug_assert!(check(&program.kernels), "scheduled kernels verify");
-    let code = compiler.compile(&program.kernels, &options.llvm, &executable::resolve)?;
-    Executable::new(module, program, code)
-}
 
 /// What names the program that is compiled from these bytes, on this machine and by this build;
 /// `None` if that cannot be told.
@@ -78,22 +69,75 @@ pub fn warm_up() {
 
 /// Runs the passes of the CPU, fusion last.
 pub fn optimize(module: &mut Module) -> Result<()> {
+    optimize_with(module, &Flags::default(), None)
+}
+
+/// Runs the passes of the CPU as the flags say; `observer` is told of each.
+pub fn optimize_with(
+    module: &mut Module,
+    flags: &Flags,
+    observer: Option<&mut dyn FnMut(&Event<'_>)>,
+) -> Result<()> {
     if module.instruction_ids().any(|id| is_split(&module[id].op)) {
         return Err(Error::unimplemented("compiled code that starts what it waits for elsewhere"));
     }
-    rxla_passes::run(module, &pipeline::steps(), RunOptions::default())?;
+    if flags.xla_disable_all_hlo_passes {
+        return Ok(());
+    }
+    let usual = RunOptions::default();
+    let options = RunOptions {
+        verify: if flags.rxla_verify_passes { Verify::Between } else { usual.verify },
+        rewrite_limit: u64::try_from(flags.rxla_max_rewrites).ok(),
+        disabled: pipeline::names(&flags.xla_disable_hlo_passes),
+        only: pipeline::names(&flags.xla_enable_hlo_passes_only),
+        pipeline: "cpu",
+        extra_rules: if flags.rxla_plant == Plant::Rule {
+            rxla_passes::planted::RULES
+        } else {
+            &[]
+        },
+        observer,
+        ..usual
+    };
+    rxla_passes::run(module, &pipeline::steps(), options)?;
     Ok(())
 }
 
 /// Writes the program of an optimised module, not yet scheduled.
 pub fn lower(module: &Module) -> Result<program::Program> {
+    lower_with(module, &Lower::default()).map(|lowered| lowered.program)
+}
+
+/// How to lower.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lower {
+    pub marks: Marks,
+    pub plant: Plant,
+}
+
+/// A program with what it was made from.
+pub struct Lowered {
+    pub plan: plan::Plan,
+    pub buffers: buffers::Buffers,
+    pub program: program::Program,
+}
+
+/// As [`lower`], as the options say.
+pub fn lower_with(module: &Module, options: &Lower) -> Result<Lowered> {
+    let span = rxla_trace::span(rxla_trace::Kind::Compile, || "plan");
     let plan = plan::Plan::new(module, &|computation| schedule::order(module, computation))?;
+    drop(span);
     let kernels = kernels::Kernels::new(module);
     let in_place = |compute: &plan::Compute, operand: usize, result: usize| {
         kernels.in_place(compute.instruction, operand, result)
     };
-    let buffers = buffers::Buffers::new(&plan, &in_place, &donated(module));
-    program::generate(&kernels, module, &plan, &buffers)
+    let span = rxla_trace::span(rxla_trace::Kind::Compile, || "buffer assignment");
+    let care = if options.plant == Plant::Reuse { Care::Hasty } else { Care::Due };
+    let buffers = buffers::Buffers::with_care(&plan, &in_place, &donated(module), care);
+    drop(span);
+    let _span = rxla_trace::span(rxla_trace::Kind::Compile, || "emit kernels");
+    let program = program::generate(&kernels, module, &plan, &buffers, options.marks)?;
+    Ok(Lowered { plan, buffers, program })
 }
 
 /// Whether kernels obey their rules; if not, panics with what is wrong.

@@ -26,6 +26,7 @@ use rxla_kernel::{Builder, Function, FunctionId, Linkage, Type, Value};
 use crate::buffers::{Buffers, Output, Place, in_register};
 use crate::digest::Digest;
 use crate::kernels::Kernels;
+use crate::marks;
 use crate::plan::{Block, Leaf, Origin, Plan, Step, ValueId};
 use memory::Pool;
 
@@ -48,6 +49,19 @@ pub struct Program {
     pub aliases: Vec<(usize, usize)>,
     /// What the interpreter evaluates, by the number that the driver passes.
     pub fallbacks: Vec<InstructionId>,
+    /// What the driver tells that it runs, by the number that it passes.
+    pub marks: Vec<InstructionId>,
+    /// Which functions compute which instructions; several where equal ones share a function.
+    pub calls: Vec<(FunctionId, InstructionId)>,
+}
+
+/// Whether the driver tells what it runs when.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Marks {
+    #[default]
+    None,
+    /// Of every call, and of loops as a whole.
+    Steps,
 }
 
 /// Writes the driver and its kernels.
@@ -56,6 +70,7 @@ pub(crate) fn generate(
     module: &Module,
     plan: &Plan,
     buffers: &Buffers,
+    marks: Marks,
 ) -> Result<Program> {
     let mut builder = Builder::new(MAIN, Linkage::Kernel, Some(Type::I64));
     let context = builder.parameter(Type::PTR);
@@ -79,6 +94,9 @@ pub(crate) fn generate(
         known: FxHashMap::default(),
         written: FxHashMap::default(),
         fallbacks: Vec::new(),
+        marking: marks,
+        marks: Vec::new(),
+        calls: Vec::new(),
         inlined: 0,
         depth: 0,
         many_loops: calls::has_many_loops(plan),
@@ -102,6 +120,8 @@ pub(crate) fn generate(
         outputs,
         aliases: buffers.aliases.clone(),
         fallbacks: driver.fallbacks,
+        marks: driver.marks,
+        calls: driver.calls,
     })
 }
 
@@ -125,6 +145,9 @@ struct Driver<'a> {
     /// Functions by what they compute and what they are given, so that equal ones are emitted once.
     written: FxHashMap<(Digest, Vec<calls::Given>), FunctionId>,
     fallbacks: Vec<InstructionId>,
+    marking: Marks,
+    marks: Vec<InstructionId>,
+    calls: Vec<(FunctionId, InstructionId)>,
     /// How much work of the driver's own has been written so far.
     inlined: usize,
     /// How many loops of the program are open.
@@ -181,12 +204,36 @@ impl Driver<'_> {
         for step in &block.steps {
             match step {
                 Step::Compute(compute) => self.compute(b, compute)?,
+                Step::While(step) if self.depth == 0 => {
+                    self.marked(b, step.instruction, |driver, b| driver.while_loop(b, step))?;
+                }
                 Step::While(step) => self.while_loop(b, step)?,
                 Step::Conditional(step) => self.conditional(b, step)?,
             }
         }
         self.moves(b, block.end);
         Ok(())
+    }
+
+    /// Does what writes the code for an instruction, so that the code tells when it runs, if it is
+    /// to tell.
+    fn marked<T>(
+        &mut self,
+        b: &mut Builder,
+        id: InstructionId,
+        write: impl FnOnce(&mut Self, &mut Builder) -> Result<T>,
+    ) -> Result<T> {
+        if self.marking == Marks::None {
+            return write(self, b);
+        }
+        let number = self.marks.len() as i64;
+        self.marks.push(id);
+        let start = b.call_runtime(marks::BEGIN, vec![self.context], Some(Type::I64));
+        let written = write(self, b)?;
+        let number = b.index(number);
+        let start = start.expect("the time");
+        b.call_runtime(marks::END, vec![self.context, number, start], None);
+        Ok(written)
     }
 
     fn shape(&self, value: ValueId) -> &ArrayShape {

@@ -39,8 +39,7 @@ unsafe extern "C" fn visit(
     let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum as usize) };
     let ours = headers.iter().any(|header| {
         let start = info.dlpi_addr + header.p_vaddr;
-        header.p_type == libc::PT_LOAD
-            && (start..start + header.p_memsz).contains(&search.address)
+        header.p_type == libc::PT_LOAD && (start..start + header.p_memsz).contains(&search.address)
     });
     if !ours {
         return 0;
@@ -61,9 +60,8 @@ unsafe extern "C" fn visit(
 /// padded to words.
 fn id_in(mut notes: &[u8]) -> Option<&[u8]> {
     const BUILD_ID: u32 = 3;
-    let word = |bytes: &[u8], at: usize| {
-        Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
-    };
+    let word =
+        |bytes: &[u8], at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     loop {
         let name_length = word(notes, 0)? as usize;
         let length = word(notes, 4)? as usize;

@@ -13,7 +13,7 @@ use crate::load::{Code, LoadUnit, load};
 use crate::machine::{Effort, Output, PASSES};
 use crate::target::{OPTIONS, Target};
 use crate::text::unit_text;
-use crate::workers::{compile_all, start};
+use crate::workers::{Text, compile_all, start};
 
 /// How to compile.
 #[derive(Clone, Debug)]
@@ -22,12 +22,14 @@ pub struct Options {
     pub threads: usize,
     /// Where objects are kept for the next process.
     pub disk: Option<DiskCache>,
+    /// What traces call the program.
+    pub label: String,
 }
 
 impl Default for Options {
     fn default() -> Options {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Options { threads, disk: None }
+        Options { threads, disk: None, label: String::new() }
     }
 }
 
@@ -116,7 +118,7 @@ impl Compiler {
         });
         let module = Module { functions: vec![b.finish()] };
         if let Ok(cut) = self.cut(&module) {
-            let texts = cut.units.iter().map(|unit| (unit.text.clone(), unit.effort)).collect();
+            let texts = cut.units.iter().map(Text::of).collect();
             // Nobody waits for the result, and a failure will be seen with the first real kernel.
             let _ = start(&self.target, texts, Output::Object, 1);
         }
@@ -143,7 +145,7 @@ impl Compiler {
 
     fn print(&self, module: &Module, output: Output) -> Result<Vec<(String, String)>> {
         let cut = self.cut(module)?;
-        let texts = cut.units.iter().map(|unit| (unit.text.clone(), unit.effort)).collect();
+        let texts = cut.units.iter().map(Text::of).collect();
         let printed = compile_all(&self.target, texts, output, 1);
         let printed: Vec<Vec<u8>> = printed.into_iter().collect::<Result<_>>()?;
         let text = |&(id, unit): &(FunctionId, usize)| {
@@ -164,10 +166,12 @@ impl Compiler {
         let missing: Vec<usize> =
             (0..units.len()).filter(|&index| objects[index].is_none()).collect();
         if !missing.is_empty() {
-            let texts = missing
-                .iter()
-                .map(|&index| (units[index].text.clone(), units[index].effort))
-                .collect();
+            let label: Arc<str> = options.label.as_str().into();
+            let text = |&index: &usize| Text {
+                name: Some((label.clone(), units[index].name.clone())),
+                ..Text::of(&units[index])
+            };
+            let texts = missing.iter().map(text).collect();
             let compiled = compile_all(&self.target, texts, Output::Object, options.threads);
             for (&index, compiled) in missing.iter().zip(compiled) {
                 let object: Arc<[u8]> = compiled?.into();
@@ -235,7 +239,8 @@ impl Compiler {
         let unit = *cut.by_key.entry(key).or_insert(cut.units.len());
         if unit == cut.units.len() {
             let symbol = format!("k_{}", key.hex());
-            cut.units.push(Unit { symbol, text: text.into(), effort, key });
+            let name = module[id].name.as_str().into();
+            cut.units.push(Unit { symbol, name, text: text.into(), effort, key });
         }
         cut.done[id.0 as usize] = Some(unit);
         Ok(unit)
@@ -245,9 +250,17 @@ impl Compiler {
 struct Unit {
     /// By which other units call it: made of its content, as everything in a text is.
     symbol: String,
+    /// Of the first function that is this unit.
+    name: Arc<str>,
     text: Arc<str>,
     effort: Effort,
     key: Key,
+}
+
+impl Text {
+    fn of(unit: &Unit) -> Text {
+        Text { ir: unit.text.clone(), effort: unit.effort, name: None }
+    }
 }
 
 struct Cut {

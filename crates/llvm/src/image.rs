@@ -112,11 +112,13 @@ fn parts(image: &[u8]) -> Option<Parts<'_>> {
     let count = record.count()?;
     let absolute = (0..count).map(|_| record.size()).collect::<Option<_>>()?;
     let count = record.count()?;
-    let outside =
-        (0..count).map(|_| Some((record.text()?.to_owned(), record.size()?))).collect::<Option<_>>()?;
+    let outside = (0..count)
+        .map(|_| Some((record.text()?.to_owned(), record.size()?)))
+        .collect::<Option<_>>()?;
     let count = record.count()?;
-    let functions: BTreeMap<String, usize> =
-        (0..count).map(|_| Some((record.text()?.to_owned(), record.size()?))).collect::<Option<_>>()?;
+    let functions: BTreeMap<String, usize> = (0..count)
+        .map(|_| Some((record.text()?.to_owned(), record.size()?)))
+        .collect::<Option<_>>()?;
     let bytes = record.bytes()?;
     let inside = functions.values().all(|&offset| offset < executable.min(bytes.len()));
     let links = Links { executable, absolute, outside, fixed: false };

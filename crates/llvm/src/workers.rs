@@ -14,6 +14,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
 
 use rxla_base::{Error, Result};
+use rxla_trace as trace;
 
 use crate::ffi;
 use crate::machine::{Effort, Machine, Output};
@@ -25,7 +26,7 @@ const STACK_BYTES: usize = 16 << 20;
 /// Compiles all texts, on up to `threads` threads; results are in the order of the texts.
 pub(crate) fn compile_all(
     target: &Arc<Target>,
-    texts: Vec<(Arc<str>, Effort)>,
+    texts: Vec<Text>,
     output: Output,
     threads: usize,
 ) -> Vec<Result<Vec<u8>>> {
@@ -45,7 +46,7 @@ pub(crate) fn compile_all(
 /// Has texts compiled; their results come with their indices, in any order.
 pub(crate) fn start(
     target: &Arc<Target>,
-    texts: Vec<(Arc<str>, Effort)>,
+    texts: Vec<Text>,
     output: Output,
     threads: usize,
 ) -> Result<Receiver<(usize, Result<Vec<u8>>)>> {
@@ -54,9 +55,9 @@ pub(crate) fn start(
     HANDLER.call_once(|| unsafe { ffi::LLVMInstallFatalErrorHandler(fatal) });
     let (sender, receiver) = channel();
     let mut pool = lock();
-    for (index, (text, effort)) in texts.into_iter().enumerate() {
+    for (index, text) in texts.into_iter().enumerate() {
         let reply = Reply { index, sender: sender.clone() };
-        let job = Job { target: target.clone(), text, effort, output, reply };
+        let job = Job { target: target.clone(), text, output, reply };
         pool.jobs.push_back(job);
     }
     drop(sender);
@@ -83,10 +84,17 @@ pub(crate) fn start(
 
 struct Job {
     target: Arc<Target>,
-    text: Arc<str>,
-    effort: Effort,
+    text: Text,
     output: Output,
     reply: Reply,
+}
+
+/// What is to be compiled.
+pub(crate) struct Text {
+    pub(crate) ir: Arc<str>,
+    pub(crate) effort: Effort,
+    /// Program and kernel, for traces; what has none is not traced.
+    pub(crate) name: Option<(Arc<str>, Arc<str>)>,
 }
 
 struct Reply {
@@ -122,7 +130,7 @@ fn work() {
     let mut machines: Vec<(Arc<Target>, Effort, Machine)> = Vec::new();
     loop {
         let mut pool = lock();
-        let Job { target, text, effort, output, reply } = loop {
+        let Job { target, text, output, reply } = loop {
             match pool.jobs.pop_front() {
                 Some(job) => break job,
                 None => pool = WAKE.wait(pool).unwrap_or_else(PoisonError::into_inner),
@@ -130,6 +138,14 @@ fn work() {
         };
         drop(pool);
         CURRENT.set(Some(reply));
+        let Text { ir, effort, name } = text;
+        let span = name.map(|(program, kernel)| {
+            let mut span = trace::span(trace::Kind::Codegen, || kernel);
+            span.details(|| {
+                vec![("module", program.to_string()), ("ir_bytes", ir.len().to_string())]
+            });
+            span
+        });
         let compile = || {
             let known = machines
                 .iter()
@@ -141,10 +157,12 @@ fn work() {
                     machines.len() - 1
                 }
             };
-            machines[index].2.compile(&text, output)
+            machines[index].2.compile(&ir, output)
         };
         let result = catch_unwind(AssertUnwindSafe(compile))
             .unwrap_or_else(|_| Err(Error::internal("compiling a kernel panicked")));
+        // Before whoever waits goes on and perhaps looks at the trace.
+        drop(span);
         if let Some(reply) = CURRENT.take() {
             reply.send(result);
         }
@@ -169,7 +187,7 @@ mod tests {
 
     fn compile(text: &str) -> Result<Vec<u8>> {
         let target = Target::host().unwrap();
-        let texts = vec![(text.into(), Effort::Kernel)];
+        let texts = vec![Text { ir: text.into(), effort: Effort::Kernel, name: None }];
         compile_all(&target, texts, Output::Assembly, 1).remove(0)
     }
 

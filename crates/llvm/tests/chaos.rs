@@ -94,7 +94,11 @@ fn damage_all(directory: &Path) -> Result<(), Failed> {
 fn compile_and_check(directory: &Path) -> Result<(), Failed> {
     let target = Target::host().map_err(|error| error.to_string())?;
     let compiler = Compiler::new(target, Arc::new(Cache::new(0)));
-    let options = Options { threads: 1, disk: Some(DiskCache::new(directory, 1 << 20)) };
+    let options = Options {
+        threads: 1,
+        disk: Some(DiskCache::new(directory, 1 << 20)),
+        ..Options::default()
+    };
     for number in 0..PROGRAMS {
         let code = whole_program(&compiler, &options, number).map_err(|error| error.to_string())?;
         let address = code.function("program").ok_or("the kernel is missing")?;

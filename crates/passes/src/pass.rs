@@ -6,6 +6,8 @@ use std::ops::RangeInclusive;
 use rxla_base::Result;
 use rxla_hlo::{Module, Phase};
 
+use crate::rewrite::NamedRule;
+
 /// A transformation of modules. Its options are the fields of the struct that implements this.
 pub trait Pass: Sync {
     /// What XLA's pass of this kind calls itself: `dce`, `algsimp`.
@@ -51,6 +53,7 @@ impl<P: Pass + ?Sized> Pass for &P {
 #[derive(Debug, Default)]
 pub struct Context {
     limit: Option<u64>,
+    extra_rules: &'static [NamedRule],
     made: Cell<u64>,
     endless: RefCell<Vec<&'static str>>,
 }
@@ -62,7 +65,17 @@ impl Context {
     }
 
     pub fn with_limit(limit: u64) -> Context {
-        Context { limit: Some(limit), ..Context::default() }
+        Context::of(Some(limit), &[])
+    }
+
+    /// With a limit, if there is one, and rules beside those of `algsimp`.
+    pub(crate) fn of(limit: Option<u64>, extra_rules: &'static [NamedRule]) -> Context {
+        Context { limit, extra_rules, ..Context::default() }
+    }
+
+    /// Rules that this run has beside those of `algsimp`.
+    pub fn extra_rules(&self) -> &'static [NamedRule] {
+        self.extra_rules
     }
 
     /// Counts one rewrite. Where the answer is `false` the limit is reached, and the rewrite must

@@ -29,7 +29,7 @@ use crate::view;
 pub type Rule = fn(&mut Module, InstructionId) -> Option<InstructionId>;
 
 /// A rule with the name by which traces and tests know it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct NamedRule {
     pub name: &'static str,
     pub apply: Rule,

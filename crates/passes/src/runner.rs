@@ -5,9 +5,11 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashMap;
 use rxla_base::{Error, Result, render_all};
 use rxla_hlo::{Module, verify};
+use rxla_trace as trace;
 
 use crate::pass::{Context, Pass};
 use crate::pipeline::Step;
+use crate::rewrite::NamedRule;
 
 /// How a run goes about it.
 pub struct RunOptions<'a> {
@@ -16,9 +18,16 @@ pub struct RunOptions<'a> {
     pub rewrite_limit: Option<u64>,
     /// Passes that are left out, by name.
     pub disabled: Vec<String>,
+    /// If not empty, the only passes that run, by name.
+    pub only: Vec<String>,
+    /// What the steps are called together.
+    pub pipeline: &'static str,
+    /// Rules that `algsimp` has beside its own, which it tries first: for tests of what finds bad
+    /// rules.
+    pub extra_rules: &'static [NamedRule],
     /// Rounds of a fixpoint before it is given up, which the report then says.
     pub rounds: u32,
-    /// Called after each pass with what it left.
+    /// Called before each pass and after it.
     pub observer: Option<&'a mut dyn FnMut(&Event<'_>)>,
 }
 
@@ -37,19 +46,30 @@ impl Default for RunOptions<'_> {
             verify: if cfg!(debug_assertions) { Verify::Between } else { Verify::Never },
             rewrite_limit: None,
             disabled: Vec::new(),
+            only: Vec::new(),
+            pipeline: "passes",
+            extra_rules: &[],
             rounds: 50,
             observer: None,
         }
     }
 }
 
-/// A pass that has just run.
+/// A pass that is about to run or has just run.
 pub struct Event<'a> {
     /// Counts passes from 0.
     pub number: usize,
+    /// The innermost pipeline that the pass is in.
+    pub pipeline: &'static str,
     pub pass: &'static str,
-    pub rewrites: u64,
+    pub moment: Moment,
     pub module: &'a Module,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Moment {
+    Before,
+    After { rewrites: u64, time: Duration },
 }
 
 /// What a run did.
@@ -82,14 +102,11 @@ pub struct PassReport {
 
 /// Runs `steps` on a module that has passed the verifier.
 pub fn run(module: &mut Module, steps: &[Step], options: RunOptions<'_>) -> Result<Report> {
-    let cx = match options.rewrite_limit {
-        Some(limit) => Context::with_limit(limit),
-        None => Context::new(),
-    };
+    let cx = Context::of(options.rewrite_limit, options.extra_rules);
     let check = options.verify;
     let mut run =
         Run { cx, options, report: Report::default(), number: 0, settled: FxHashMap::default() };
-    run.steps(module, steps)?;
+    run.steps(module, run.options.pipeline, steps)?;
     if check == Verify::AtEnd && run.cx.made() > 0 {
         check_module(module, "the passes")?;
     }
@@ -108,7 +125,12 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// The passes that rewrote something.
-    fn steps(&mut self, module: &mut Module, steps: &[Step]) -> Result<Vec<&'static str>> {
+    fn steps(
+        &mut self,
+        module: &mut Module,
+        pipeline: &'static str,
+        steps: &[Step],
+    ) -> Result<Vec<&'static str>> {
         let mut busy = Vec::new();
         for step in steps {
             if self.cx.exhausted() {
@@ -116,7 +138,7 @@ impl Run<'_> {
             }
             match step {
                 Step::Pass(pass) => {
-                    if self.pass(module, &**pass)? > 0 {
+                    if self.pass(module, pipeline, &**pass)? > 0 {
                         busy.push(pass.name());
                     }
                 }
@@ -135,7 +157,7 @@ impl Run<'_> {
         let mut all = Vec::new();
         let mut busy = Vec::new();
         for _ in 0..self.options.rounds {
-            busy = self.steps(module, steps)?;
+            busy = self.steps(module, name, steps)?;
             if busy.is_empty() {
                 return Ok(all);
             }
@@ -145,9 +167,16 @@ impl Run<'_> {
         Ok(all)
     }
 
-    fn pass(&mut self, module: &mut Module, pass: &dyn Pass) -> Result<u64> {
+    fn pass(
+        &mut self,
+        module: &mut Module,
+        pipeline: &'static str,
+        pass: &dyn Pass,
+    ) -> Result<u64> {
         let name = pass.name();
-        if self.options.disabled.iter().any(|disabled| disabled == name) {
+        let listed = |list: &[String]| list.iter().any(|listed| listed == name);
+        let RunOptions { disabled, only, .. } = &self.options;
+        if listed(disabled) || (!only.is_empty() && !listed(only)) {
             return Ok(0);
         }
         if self.settled.get(name) == Some(&self.cx.made()) {
@@ -163,10 +192,17 @@ impl Run<'_> {
                 module.phase
             )));
         }
+        let number = self.number;
+        self.tell(Event { number, pipeline, pass: name, moment: Moment::Before, module });
         let before = self.cx.made();
         let start = Instant::now();
+        let mut span = trace::span(trace::Kind::Pass, || name);
         let rewrites = pass.run(module, &self.cx).map_err(|error| error.context(in_pass(name)))?;
         let time = start.elapsed();
+        span.details(|| {
+            vec![("pipeline", pipeline.to_owned()), ("rewrites", rewrites.to_string())]
+        });
+        drop(span);
         let endless = self.cx.take_endless();
         if !endless.is_empty() {
             self.report.unsettled.push((name, endless));
@@ -189,11 +225,16 @@ impl Run<'_> {
             }
             None => self.report.passes.push(PassReport { name, runs: 1, rewrites, time }),
         }
-        if let Some(observer) = &mut self.options.observer {
-            observer(&Event { number: self.number, pass: name, rewrites, module });
-        }
+        let moment = Moment::After { rewrites, time };
+        self.tell(Event { number, pipeline, pass: name, moment, module });
         self.number += 1;
         Ok(rewrites)
+    }
+
+    fn tell(&mut self, event: Event<'_>) {
+        if let Some(observer) = &mut self.options.observer {
+            observer(&event);
+        }
     }
 }
 

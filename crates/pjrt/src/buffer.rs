@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rxla::hlo::literal::Bytes;
 use rxla::hlo::{ArrayLiteral, ArrayShape, Literal, Shape};
+use rxla::trace::{Kind, span};
 use rxla::{Buffer, Error, Event, Result, strided};
 
 use crate::abi::{self, entry};
@@ -120,6 +121,7 @@ entry! {
                 abi::slice(args.byte_strides, args.num_byte_strides, "byte_strides")?,
             )
         };
+        let _span = span(Kind::Transfer, || format!("to device {array}"));
         let width = array.element_type.byte_width();
         let size = size_of_shape(&array)?;
         let row_major = strided::row_major_strides(&array.dims, width)
@@ -290,6 +292,7 @@ entry! {
             args.dst_size = size;
             return Ok(());
         }
+        let _span = span(Kind::Transfer, || format!("to host {}", object.buffer.shape()));
         if args.dst_size < size {
             return Err(Error::invalid_argument(format!(
                 "a copy of `{}` takes {size} bytes, the destination has {}",
@@ -363,6 +366,7 @@ entry! {
 
     fn PJRT_Buffer_CopyToDevice(args: PJRT_Buffer_CopyToDevice_Args) {
         let object = BUFFERS.get(args.buffer)?;
+        let _span = span(Kind::Transfer, || format!("between devices {}", object.buffer.shape()));
         let device = Arc::clone(&DEVICES.get(args.dst_device)?.device);
         let copy = object.buffer.copy_to(&device, device.default_memory())?;
         args.dst_buffer = give(&object.client, copy);
@@ -371,6 +375,7 @@ entry! {
 
     fn PJRT_Buffer_CopyToMemory(args: PJRT_Buffer_CopyToMemory_Args) {
         let object = BUFFERS.get(args.buffer)?;
+        let _span = span(Kind::Transfer, || format!("between memories {}", object.buffer.shape()));
         let memory = MEMORIES.get(args.dst_memory)?.memory.clone();
         let device = object.client.client.device_of(&memory)?;
         args.dst_buffer = give(&object.client, object.buffer.copy_to(device, &memory)?);

@@ -6,10 +6,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rxla::flags::Flags;
 use rxla::{Client, ClientOptions, CodeCache, Device, Error, MemoryKind, Result};
 
 use crate::abi::{self, entry};
 use crate::description::{self, TOPOLOGIES, TopologyObject};
+use crate::environment;
 use crate::ffi;
 use crate::handle::Table;
 use crate::memory::{self, MEMORIES, MemoryObject};
@@ -100,20 +102,16 @@ pub(crate) fn platform_name(options: &BTreeMap<String, Value>) -> Result<String>
 
 /// The device count: an option, else the variable `RXLA_NUM_DEVICES`, else the flag by which
 /// frameworks ask XLA for host devices, else one.
-fn device_count(options: &BTreeMap<String, Value>) -> Result<usize> {
+fn device_count(options: &BTreeMap<String, Value>, flags: &Flags) -> Result<usize> {
     if let Some(count) = description::device_count(options)? {
         return Ok(count);
     }
-    let flags = std::env::var("XLA_FLAGS").unwrap_or_default();
-    let flag = flags
-        .split_whitespace()
-        .filter_map(|flag| flag.strip_prefix("--xla_force_host_platform_device_count="))
-        .next_back();
-    let variable = std::env::var("RXLA_NUM_DEVICES").ok();
-    let (name, text) = match (&variable, flag) {
-        (Some(text), _) => ("RXLA_NUM_DEVICES", text.as_str()),
-        (None, Some(text)) => ("--xla_force_host_platform_device_count", text),
-        (None, None) => return Ok(1),
+    let (name, text) = match std::env::var("RXLA_NUM_DEVICES") {
+        Ok(text) => ("RXLA_NUM_DEVICES", text),
+        Err(_) => {
+            let count = flags.xla_force_host_platform_device_count;
+            ("--xla_force_host_platform_device_count", count.to_string())
+        }
     };
     text.parse().ok().filter(|count| (1..=description::MOST_DEVICES).contains(count)).ok_or_else(
         || {
@@ -173,9 +171,11 @@ fn meeting_timeout(options: &BTreeMap<String, Value>) -> Result<Option<Duration>
 
 /// What we do not know is for somebody else: frameworks pass options of their own.
 fn client_options(options: &BTreeMap<String, Value>) -> Result<ClientOptions> {
+    let flags = environment::flags();
     let mut client = ClientOptions {
         platform: platform_name(options)?,
-        device_count: device_count(options)?,
+        device_count: device_count(options, &flags)?,
+        flags,
         memory_limit: physical_memory().unwrap_or(u64::MAX / 2),
         ..ClientOptions::default()
     };
@@ -215,6 +215,7 @@ entry! {
     }
 
     fn PJRT_Client_Destroy(args: PJRT_Client_Destroy_Args) {
+        environment::write_trace();
         CLIENTS.destroy(args.client)
     }
 

@@ -1,9 +1,13 @@
 //! `CompileOptionsProto` and `DeviceAssignmentProto`, by field number of XLA's
 //! `compile_options.proto` and `xla_data.proto`. What does not concern us is skipped.
 
+use std::collections::BTreeMap;
+
+use rxla::flags::Flags;
 use rxla::hlo::{DeviceAssignment, ElementType, Layout, Shape};
 use rxla::{CompileOptions, Error, Result};
 
+use crate::environment;
 use crate::wire::{self, Field, Writer};
 
 /// Reads a serialized `CompileOptionsProto`. No bytes are default options.
@@ -18,7 +22,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<CompileOptions> {
             (4, field) => options.portable = field.flag()?,
             (7, field) => {
                 let (name, value) = read_override(field.bytes()?)?;
-                if !is_option(&name) {
+                if !rxla::flags::is_option(&name) {
                     let message = format!("No such compile option: '{name}'");
                     return Err(Error::invalid_argument(message));
                 }
@@ -43,6 +47,7 @@ fn read_build_options(bytes: &[u8], options: &mut CompileOptions) -> Result<()> 
     for field in wire::fields(bytes) {
         match field? {
             (2, field) => options.result_layout = Some(read_shape(field.bytes()?, 0)?),
+            (3, field) => read_debug_options(field.bytes()?, &mut options.overrides)?,
             // Zero stands for "not said".
             (4, field) => options.replicas = count(field, "replicas")?.max(1),
             (5, field) => options.partitions = count(field, "partitions")?.max(1),
@@ -63,12 +68,55 @@ fn read_flags(field: Field<'_>, flags: &mut Vec<bool>) -> Result<()> {
     Ok(())
 }
 
-/// Whether there is an option of this name: one of XLA's, whose users mistype them as well, or of our
-/// own.
-fn is_option(name: &str) -> bool {
-    // The fields of `DebugOptions` in XLA's `xla.proto`, sorted.
-    const NAMES: &str = include_str!("debug_options.txt");
-    name.starts_with("rxla_") || NAMES.lines().any(|known| known == name)
+/// The fields of `DebugOptions` in XLA's `xla.proto` that are flags here.
+const DEBUG_OPTIONS: &[(u64, &str)] = &[
+    (30, "xla_disable_hlo_passes"),
+    (104, "xla_disable_all_hlo_passes"),
+    (109, "xla_dump_to"),
+    (110, "xla_dump_hlo_module_re"),
+    (111, "xla_dump_hlo_pass_re"),
+    (112, "xla_dump_hlo_as_text"),
+    (113, "xla_dump_hlo_as_proto"),
+    (114, "xla_dump_hlo_as_dot"),
+    (116, "xla_dump_hlo_as_html"),
+    (118, "xla_dump_hlo_snapshots"),
+    (124, "xla_enable_hlo_passes_only"),
+    (131, "xla_dump_include_timestamp"),
+    (132, "xla_dump_max_hlo_modules"),
+    (153, "xla_dump_disable_metadata"),
+    (154, "xla_dump_hlo_pipeline_re"),
+    (164, "xla_dump_hlo_as_long_text"),
+    (290, "xla_dump_large_constants"),
+];
+
+/// Reads a `DebugOptions`. Frameworks send all of them with what `XLA_FLAGS` and their own defaults
+/// say; what differs from that was chosen for this program.
+fn read_debug_options(bytes: &[u8], overrides: &mut BTreeMap<String, String>) -> Result<()> {
+    let mut said: BTreeMap<&str, String> = BTreeMap::new();
+    for field in wire::fields(bytes) {
+        let (number, field) = field?;
+        let Some(&(_, name)) = DEBUG_OPTIONS.iter().find(|(known, _)| *known == number) else {
+            continue;
+        };
+        let text = match field {
+            Field::Bytes(_) => field.text()?.to_owned(),
+            // Truth values are 0 and 1, which flags take, too.
+            _ => field.int()?.to_string(),
+        };
+        let value = said.entry(name).or_default();
+        if !value.is_empty() {
+            value.push(',');
+        }
+        value.push_str(&text);
+    }
+    for (name, value) in said {
+        let mut flags = Flags::default();
+        let usual = flags.set(name, &value).is_ok() && flags == Flags::default();
+        if !usual && !environment::has(name, &value) {
+            overrides.entry(name.to_owned()).or_insert(value);
+        }
+    }
+    Ok(())
 }
 
 /// An entry of the map of overrides; the value is one of four kinds, kept as text.

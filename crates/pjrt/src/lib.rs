@@ -17,6 +17,7 @@ mod client;
 mod compile_options;
 mod custom_partitioner;
 mod description;
+mod environment;
 mod error;
 mod event;
 mod executable;

@@ -88,7 +88,11 @@ impl Source {
         };
         let (format, options, code) = (part()?, part()?, part()?);
         let format = String::from_utf8(format).map_err(|_| broken())?;
-        if rest.is_empty() { Ok(Source { format, code: code.into(), options }) } else { Err(broken()) }
+        if rest.is_empty() {
+            Ok(Source { format, code: code.into(), options })
+        } else {
+            Err(broken())
+        }
     }
 }
 
@@ -100,8 +104,11 @@ mod tests {
 
     #[test]
     fn the_envelope_is_read_back_and_checked() {
-        let source =
-            Source { format: "mlir".to_owned(), code: b"ML\xefR"[..].into(), options: vec![1, 2, 3] };
+        let source = Source {
+            format: "mlir".to_owned(),
+            code: b"ML\xefR"[..].into(),
+            options: vec![1, 2, 3],
+        };
         let bytes = source.serialize();
         assert_eq!(Source::deserialize(&bytes).unwrap(), source);
         for length in 0..bytes.len() {

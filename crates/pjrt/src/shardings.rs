@@ -5,8 +5,7 @@ use std::ffi::c_char;
 
 use rxla::Executable;
 use rxla::hlo::{
-    DeviceOrder, InstructionId, ShardGroup, Sharding, ShardingKind, SingleSharding,
-    SubgroupKind,
+    DeviceOrder, InstructionId, ShardGroup, Sharding, ShardingKind, SingleSharding, SubgroupKind,
 };
 
 use crate::abi::entry;

@@ -1,10 +1,11 @@
 //! Compiled code on the CPU.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rxla_base::{RecordReader, RecordWriter, Result};
-use rxla_cpu::{Executable, Key};
+use rxla_cpu::{Executable, Key, Marks};
 use rxla_hlo::{Literal, Module};
+use rxla_trace::{Kind, span};
 
 use super::world::{KeptByCall, id, options};
 use super::{CodeCache, same_kind};
@@ -35,9 +36,11 @@ impl Backend for CpuBackend {
         10
     }
 
-    fn compile(&self, module: &Arc<Module>, _options: &CompileOptions) -> Result<Box<dyn Program>> {
-        let executable = rxla_cpu::compile(module, &self.options)?;
-        Ok(Box::new(Compiled { executable, kept: Arc::default() }))
+    fn compile(&self, module: &Arc<Module>, options: &CompileOptions) -> Result<Box<dyn Program>> {
+        let flags = Arc::clone(&options.flags);
+        let options = rxla_cpu::Options { flags, ..self.options.clone() };
+        let executable = rxla_cpu::compile(module, &options)?;
+        Ok(Box::new(Compiled::new(executable, options)))
     }
 
     fn key(&self, source: &[&[u8]]) -> Option<ProgramKey> {
@@ -51,7 +54,7 @@ impl Backend for CpuBackend {
         let (notes, image) = (record.bytes()?, record.bytes()?);
         // What cannot be loaded is compiled anew.
         let executable = Executable::from_image(image).ok()??;
-        Some((Box::new(Compiled { executable, kept: Arc::default() }), notes.to_vec()))
+        Some((Box::new(Compiled::new(executable, self.options.clone())), notes.to_vec()))
     }
 
     fn keep(&self, key: &ProgramKey, program: &dyn Program, notes: &[u8]) {
@@ -65,7 +68,22 @@ impl Backend for CpuBackend {
 
 struct Compiled {
     executable: Executable,
+    /// The same program once more, which tells what it runs when; `None` inside if it cannot be.
+    watched: OnceLock<Option<Executable>>,
+    options: rxla_cpu::Options,
     kept: Arc<KeptByCall>,
+}
+
+impl Compiled {
+    fn new(executable: Executable, options: rxla_cpu::Options) -> Compiled {
+        Compiled { executable, watched: OnceLock::new(), options, kept: Arc::default() }
+    }
+
+    /// What is to run now.
+    fn current(&self) -> &Executable {
+        let watched = || self.watched.get().and_then(Option::as_ref);
+        rxla_trace::is_on().then(watched).flatten().unwrap_or(&self.executable)
+    }
 }
 
 impl Program for Compiled {
@@ -74,10 +92,11 @@ impl Program for Compiled {
         match run.devices {
             [alone] => {
                 let only = arguments.pop().unwrap_or_default();
-                Ok(vec![self.executable.run_on(id(alone), only, || options(&run, &self.kept))?])
+                let current = self.current();
+                Ok(vec![current.run_on(id(alone), only, || options(&run, &self.kept))?])
             }
             devices => {
-                let programs = vec![&self.executable; devices.len()];
+                let programs = vec![self.current(); devices.len()];
                 Executable::run_all(&programs, arguments, |_| options(&run, &self.kept))
             }
         }
@@ -90,7 +109,7 @@ impl Program for Compiled {
     ) -> Result<Vec<Vec<Literal>>> {
         let programs: Vec<&Compiled> = same_kind(programs)?;
         let arguments = std::mem::take(&mut run.arguments);
-        let executables: Vec<_> = programs.iter().map(|program| &program.executable).collect();
+        let executables: Vec<_> = programs.iter().map(|program| program.current()).collect();
         let options = |index: usize| options(&run, &programs[index].kept);
         Executable::run_all(&executables, arguments, options)
     }
@@ -101,6 +120,16 @@ impl Program for Compiled {
 
     fn temp_bytes(&self) -> u64 {
         self.executable.temp_bytes() as u64
+    }
+
+    fn watch(&self, module: &dyn Fn() -> Arc<Module>) {
+        self.watched.get_or_init(|| {
+            // Its kernels are those of the program, which the cache in memory has; only the driver
+            // is another.
+            let _span = span(Kind::Compile, || "compile for the trace");
+            let options = rxla_cpu::Options { marks: Marks::Steps, ..self.options.clone() };
+            rxla_cpu::compile(&module(), &options).ok()
+        });
     }
 
     fn image(&self) -> Option<Vec<u8>> {

@@ -16,7 +16,7 @@ use crate::program::MAIN;
 impl Executable {
     /// The program as bytes; `None` if it needs more than can be written down.
     pub fn image(&self) -> Option<Vec<u8>> {
-        if !self.fallbacks.is_empty() {
+        if !self.fallbacks.is_empty() || !self.marks.is_empty() {
             return None;
         }
         let mut record = RecordWriter::new();
@@ -60,9 +60,9 @@ impl Executable {
         constants.as_mut_slice().copy_from_slice(parts.constants);
         let known = |leaf: &Leaf| match leaf {
             Leaf::Token | Leaf::Array { source: Source::Fresh, .. } => true,
-            Leaf::Array { source: Source::Argument(argument) | Source::Reused(argument), .. } => {
-                *argument < parts.parameters.len()
-            }
+            Leaf::Array {
+                source: Source::Argument(argument) | Source::Reused(argument), ..
+            } => *argument < parts.parameters.len(),
         };
         if !parts.results.iter().all(known) {
             return Err(Error::internal("an image with a result of no argument"));
@@ -76,6 +76,7 @@ impl Executable {
             parameters: parts.parameters,
             results: parts.results,
             fallbacks: Vec::new(),
+            marks: Vec::new(),
             interpreter: None,
         }))
     }

@@ -100,7 +100,16 @@ impl<'a> Merger<'a> {
                 readers.entry(operand).or_default().push(number);
             }
         }
-        Merger { module, groups, inputs, merged: Vec::new(), root_of, readers, position, seen: RefCell::default() }
+        Merger {
+            module,
+            groups,
+            inputs,
+            merged: Vec::new(),
+            root_of,
+            readers,
+            position,
+            seen: RefCell::default(),
+        }
     }
 
     /// Takes in what runs over the same elements, as long as there is something.

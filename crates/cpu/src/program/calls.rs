@@ -45,15 +45,21 @@ impl Driver<'_> {
         let tokens = compute.operands.iter().chain(&compute.results).any(|l| *l == Leaf::Token);
         let cost = if tokens { None } else { self.kernels.cost(id) };
         let Some(cost) = cost else {
-            let runs = !tokens && (self.runtime(b, compute)? || self.sort(b, compute)?);
-            return if runs { Ok(()) } else { self.fallback(b, compute) };
+            return self.marked(b, id, |driver, b| {
+                let runs = !tokens && (driver.runtime(b, compute)? || driver.sort(b, compute)?);
+                if runs { Ok(()) } else { driver.fallback(b, compute) }
+            });
         };
         let work = cost.work;
         if work <= INLINE_WORK && self.inlined < DRIVER_LIMIT && self.belongs(compute) {
             self.inlined += 1;
-            return self.inline(b, compute);
+            // In loops, and for scalars, telling would take longer than what is told.
+            if self.depth > 0 || is_scalar(self.plan, compute) {
+                return self.inline(b, compute);
+            }
+            return self.marked(b, id, |driver, b| driver.inline(b, compute));
         }
-        self.kernel(b, compute, work)
+        self.marked(b, id, |driver, b| driver.kernel(b, compute, work))
     }
 
     /// Whether small work stands in the driver at this place.
@@ -213,6 +219,7 @@ impl Driver<'_> {
                 callee
             }
         };
+        self.calls.push((callee, compute.instruction));
         if parallel {
             // Pieces of a size that is worth a thread's attention.
             let grain = (extent * (PARALLEL_WORK / 4) / work).clamp(1, extent);

@@ -53,6 +53,9 @@ impl Pass for AlgebraicSimplifier {
     }
 
     fn run(&self, module: &mut Module, cx: &Context) -> Result<u64> {
-        Ok(rewrite::apply(module, cx, TABLES))
+        match cx.extra_rules() {
+            [] => Ok(rewrite::apply(module, cx, TABLES)),
+            extra => Ok(rewrite::apply(module, cx, &[&[extra], TABLES].concat())),
+        }
     }
 }
