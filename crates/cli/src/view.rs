@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use rxla_base::{Error, Result, render_all};
 use rxla_hlo::verify_with_spans;
-use rxla_passes::{Event, Pipeline, RunOptions, Verify, pipeline_by_name};
+use rxla_passes::{Event, Moment, Pipeline, RunOptions, Verify, pipeline_by_name};
 use rxla_view::{Builder, Options, Step, Text, TextKind};
 
 use crate::input::{self, Layouts};
@@ -87,7 +87,7 @@ fn add_files(builder: &mut Builder, arguments: &Arguments, files: &[String]) -> 
         }
         let mut module = input.module;
         let mut observe = |event: &Event<'_>| {
-            if event.rewrites > 0 {
+            if matches!(event.moment, Moment::After { rewrites, .. } if rewrites > 0) {
                 builder.add(&Step { program: &program, title: event.pass, module: event.module });
             }
         };

@@ -20,6 +20,7 @@ use rxla_hlo::Module;
 use rxla_hlo::text::{PrintOptions, print};
 use rxla_hlo_proto::{Message, proto::HloProto, to_proto};
 use rxla_trace::notice::warn_once;
+use rxla_view::{Options, Step, page};
 
 pub use dot::dot;
 pub use snapshot::snapshot;
@@ -162,11 +163,8 @@ impl Dump {
                 Format::Proto => ("hlo.pb", proto(module)),
                 Format::Dot => ("dot", Ok(dot(module).into_bytes())),
                 Format::Html => {
-                    warn_once(
-                        "`--xla_dump_hlo_as_html` is not there yet: `--xla_dump_hlo_as_dot` and \
-                         Graphviz draw modules",
-                    );
-                    continue;
+                    let step = Step { program: &module.name, title: name, module };
+                    ("html", Ok(page(&[step], &Options::default()).into_bytes()))
                 }
             };
             match bytes {
@@ -292,6 +290,7 @@ mod tests {
     fn files_have_xlas_names_and_an_index() {
         let folder = folder("files");
         let more = "--xla_dump_hlo_as_text --xla_dump_hlo_as_proto --xla_dump_hlo_as_dot \
+                    --xla_dump_hlo_as_html \
                     --xla_dump_hlo_pass_re=ce$";
         let dump = Dump::start(&flags(&folder, more), "jit_f").expect("wanted");
         let module = module();
@@ -315,22 +314,24 @@ mod tests {
                 "index.json",
                 "0000.cpu.after_algsimp.before_dce.dot",
                 "0000.cpu.after_algsimp.before_dce.hlo.pb",
+                "0000.cpu.after_algsimp.before_dce.html",
                 "0000.cpu.after_algsimp.before_dce.txt",
                 "before_optimizations.dot",
                 "before_optimizations.hlo.pb",
+                "before_optimizations.html",
                 "before_optimizations.txt",
                 "kernels.txt",
             ]
         );
         let read = |name: &str| std::fs::read(folder.join(name)).expect("there");
-        for name in
-            names.iter().filter(|name| name.contains("optimizations.") && !name.ends_with("dot"))
-        {
+        for name in names.iter().filter(|name| {
+            name.ends_with("optimizations.txt") || name.ends_with("optimizations.hlo.pb")
+        }) {
             let again = rxla_hlo_proto::read_module(&read(name)).expect("a module");
             assert_eq!(again.module.name, "jit_f");
         }
         let index = String::from_utf8(read("index.json")).expect("text");
-        assert_eq!(index.matches("\"file\"").count(), 7, "{index}");
+        assert_eq!(index.matches("\"file\"").count(), 9, "{index}");
         assert!(
             index
                 .contains("\"kind\": \"kernels\", \"module\": \"jit_f\", \"about\": \"kernel IR\"")

@@ -17,7 +17,7 @@ const EDGES: &[(&str, &[&str])] = &[
     // What everything that can be watched tells it through.
     ("trace", &[]),
     ("flags", &[]),
-    ("dump", &["base", "flags", "hlo", "hlo-proto", "trace"]),
+    ("dump", &["base", "flags", "hlo", "hlo-proto", "trace", "view"]),
     ("passes", &["base", "hlo", "interpreter", "trace"]),
     ("spmd", &["base", "hlo", "passes"]),
     ("kernel", &["base"]),
