@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
+use rxla_emit::Updates;
 use rxla_hlo::{InstructionId, Module};
 
 use crate::digest::{Digest, digest};
@@ -20,9 +21,10 @@ pub(crate) struct Cost {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Question {
     Supports,
+    HasUpdates,
     /// Answered with the work, or with -1 if there is no kernel.
-    Cost,
-    Extent,
+    Cost(Updates),
+    Extent(Updates),
     InPlace(u32, u32),
 }
 
@@ -48,9 +50,9 @@ impl<'m> Kernels<'m> {
     }
 
     /// `None` if there is no kernel for it.
-    pub(crate) fn cost(&self, id: InstructionId) -> Option<Cost> {
-        let work = answer(self.digest(id), Question::Cost, || {
-            let cost = rxla_emit::cost(self.module, id);
+    pub(crate) fn cost(&self, id: InstructionId, updates: Updates) -> Option<Cost> {
+        let work = answer(self.digest(id), Question::Cost(updates), || {
+            let cost = rxla_emit::cost(self.module, id, updates);
             // Nothing is what it also says of what it cannot do; asking costs as much as looking.
             if cost == rxla_emit::Cost::default() && !supports(self.module, id) {
                 return -1;
@@ -61,10 +63,18 @@ impl<'m> Kernels<'m> {
     }
 
     /// How many units of work there are.
-    pub(crate) fn extent(&self, id: InstructionId) -> u64 {
-        let extent =
-            answer(self.digest(id), Question::Extent, || rxla_emit::extent(self.module, id));
+    pub(crate) fn extent(&self, id: InstructionId, updates: Updates) -> u64 {
+        let extent = answer(self.digest(id), Question::Extent(updates), || {
+            rxla_emit::extent(self.module, id, updates)
+        });
         extent.max(1) as u64
+    }
+
+    /// Whether a result is an update of an operand.
+    pub(crate) fn has_updates(&self, id: InstructionId) -> bool {
+        answer(self.digest(id), Question::HasUpdates, || {
+            i64::from(rxla_emit::has_updates(self.module, id))
+        }) != 0
     }
 
     /// Whether a result leaf may lie where an operand leaf lies.

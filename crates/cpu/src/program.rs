@@ -33,6 +33,9 @@ use memory::Pool;
 /// The name of the driver function.
 pub const MAIN: &str = "main";
 
+/// Bytes from which on threads share a copy.
+const SHARED_COPY: u64 = 1 << 18;
+
 /// The function of [`crate::fallback`] that the driver calls.
 pub const FALLBACK: &str = "rxla_fallback";
 
@@ -274,8 +277,13 @@ impl Driver<'_> {
         let buffers = self.buffers;
         for step in buffers.moves(position) {
             let (to, from) = (self.address(b, step.to), self.address(b, step.from));
+            let large = step.bytes >= SHARED_COPY;
             let bytes = b.index(step.bytes as i64);
-            b.call_runtime("memcpy", vec![to, from, bytes], Some(Type::PTR));
+            if large {
+                self.check(b, "rxla_copy", vec![self.context, to, from, bytes]);
+            } else {
+                b.call_runtime("memcpy", vec![to, from, bytes], Some(Type::PTR));
+            }
         }
     }
 

@@ -120,13 +120,27 @@ pub fn supports(module: &Module, id: InstructionId) -> Result<()> {
     root::look(module, id, &[]).map(|_| ())
 }
 
-/// How many units of work there are that may be done apart; 1 if it cannot be divided.
-pub fn extent(module: &Module, id: InstructionId) -> i64 {
-    root::extent(module, id).unwrap_or(1)
+/// What becomes of operands of which a result is an update.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Updates {
+    /// The result takes their place.
+    InPlace,
+    /// They are copied on the way, which is then most of the work.
+    Copied,
 }
 
-pub fn cost(module: &Module, id: InstructionId) -> Cost {
-    root::cost(module, id).unwrap_or_default()
+/// Whether a result is an update of an operand; else it is the same which [`Updates`] are asked for.
+pub fn has_updates(module: &Module, id: InstructionId) -> bool {
+    !job::updates(module, id).is_empty()
+}
+
+/// How many units of work there are that may be done apart; 1 if it cannot be divided.
+pub fn extent(module: &Module, id: InstructionId, updates: Updates) -> i64 {
+    root::extent(module, id, updates).unwrap_or(1)
+}
+
+pub fn cost(module: &Module, id: InstructionId, updates: Updates) -> Cost {
+    root::cost(module, id, updates).unwrap_or_default()
 }
 
 /// Whether leaf `result` of the result may be written to the memory of operand leaf `operand`,

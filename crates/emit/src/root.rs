@@ -11,7 +11,7 @@ use crate::emitter::{Emitter, Frame, Leaf, Node};
 use crate::job::{Alias, jobs, run_job, units, updates};
 use crate::plan::{Access, Learned, NestId, Plan};
 use crate::shapes::{array, leaf_count, leaf_shape};
-use crate::{Cost, Destination, Element, Part, Source, product, rng};
+use crate::{Cost, Destination, Element, Part, Source, Updates, product, rng};
 
 /// What a run into a scratch function showed.
 pub(crate) struct Look {
@@ -174,12 +174,15 @@ pub(crate) fn bind(
     Ok(Node { frame: emitter.frames.len() - 1, id, leaf: 0, index: Index::new() })
 }
 
-/// Updates of operands are taken to be in place.
-pub(crate) fn cost(module: &Module, id: InstructionId) -> Result<Cost> {
-    Ok(look(module, id, &updates(module, id))?.cost)
+pub(crate) fn cost(module: &Module, id: InstructionId, kind: Updates) -> Result<Cost> {
+    let aliases = match kind {
+        Updates::InPlace => updates(module, id),
+        Updates::Copied => Vec::new(),
+    };
+    Ok(look(module, id, &aliases)?.cost)
 }
 
-pub(crate) fn extent(module: &Module, id: InstructionId) -> Result<i64> {
+pub(crate) fn extent(module: &Module, id: InstructionId, kind: Updates) -> Result<i64> {
     let look = look(module, id, &[])?;
     if let Op::RngBitGenerator(op) = &module[id].op {
         return rng::extent(module, id, op);
@@ -188,7 +191,7 @@ pub(crate) fn extent(module: &Module, id: InstructionId) -> Result<i64> {
         return Ok(product::extent(&product));
     }
     // Who updates in place has other work to divide than who copies first.
-    if !updates(module, id).is_empty() {
+    if kind == Updates::InPlace && !updates(module, id).is_empty() {
         return Ok(1);
     }
     let mut builder = Builder::new("scratch", Linkage::Kernel, None);

@@ -22,6 +22,7 @@
 pub mod allocator;
 pub mod context;
 pub mod convolution;
+pub mod copy;
 pub mod dot;
 pub mod element;
 pub mod fourier;

@@ -8,6 +8,7 @@ use std::ffi::c_void;
 use half::{bf16, f16};
 
 use crate::convolution::rxla_convolution;
+use crate::copy::rxla_copy;
 use crate::dot::rxla_dot;
 use crate::fourier::rxla_fft;
 use crate::linear::{rxla_cholesky, rxla_getrf, rxla_potrf, rxla_triangular_solve};
@@ -55,6 +56,7 @@ const TABLE: &[Symbol] = table! {
     "memset" => libc::memset,
     "rxla_cholesky" => rxla_cholesky,
     "rxla_convolution" => rxla_convolution,
+    "rxla_copy" => rxla_copy,
     "rxla_dot" => rxla_dot,
     "rxla_fft" => rxla_fft,
     "rxla_getrf" => rxla_getrf,

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use rxla_base::Result;
-use rxla_emit::{Destination, Element, Part, Source};
+use rxla_emit::{Destination, Element, Part, Source, Updates};
 use rxla_kernel::{Builder, Linkage, Statement, Type, Value};
 
 use super::{Driver, FALLBACK, is_pure, memory};
@@ -43,7 +43,8 @@ impl Driver<'_> {
             return Ok(());
         }
         let tokens = compute.operands.iter().chain(&compute.results).any(|l| *l == Leaf::Token);
-        let cost = if tokens { None } else { self.kernels.cost(id) };
+        let updates = self.updates(compute);
+        let cost = if tokens { None } else { self.kernels.cost(id, updates) };
         let Some(cost) = cost else {
             return self.marked(b, id, |driver, b| {
                 let runs = !tokens && (driver.runtime(b, compute)? || driver.sort(b, compute)?);
@@ -60,6 +61,19 @@ impl Driver<'_> {
             return self.marked(b, id, |driver, b| driver.inline(b, compute));
         }
         self.marked(b, id, |driver, b| driver.kernel(b, compute, work))
+    }
+
+    /// What becomes of operands that are updated: none is copied if any result lies where an operand is.
+    fn updates(&self, compute: &Compute) -> Updates {
+        let operands: Vec<Place> =
+            values(&compute.operands).map(|value| self.buffers.place(value)).collect();
+        let in_place = |value| {
+            let place = self.buffers.place(value);
+            place != Place::Register && operands.contains(&place)
+        };
+        let copied = !values(&compute.results).any(in_place)
+            && self.kernels.has_updates(compute.instruction);
+        if copied { Updates::Copied } else { Updates::InPlace }
     }
 
     /// Whether small work stands in the driver at this place.
@@ -193,7 +207,7 @@ impl Driver<'_> {
             given.push(Given::Parameter(parameter));
             destinations.push(Destination::Memory(parameter));
         }
-        let extent = self.kernels.extent(compute.instruction);
+        let extent = self.kernels.extent(compute.instruction, self.updates(compute));
         let parallel = work >= PARALLEL_WORK && extent > 1;
         let part = if parallel {
             let begin = inner.parameter(Type::I64);

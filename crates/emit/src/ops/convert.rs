@@ -76,6 +76,11 @@ fn from_integer(b: &mut Builder, from: ElementType, to: ElementType, x: Value) -
             };
             Ok(integer::wrapped(b, to, value))
         }
+        TypeClass::Float | TypeClass::Complex if from == ElementType::Pred && scalar.is_float() => {
+            // A choice takes fewer instructions than a number made of a bit.
+            let (one, zero) = (number(b, scalar, 1.0), number(b, scalar, 0.0));
+            Ok(b.select(x, one, zero))
+        }
         TypeClass::Float | TypeClass::Complex => {
             let op = if signed { Convert::SignedToFloat } else { Convert::UnsignedToFloat };
             if scalar.is_float() {

@@ -155,7 +155,7 @@ pub(super) fn run(
     match pieces {
         Pieces::One | Pieces::InPlace => evaluate(&arguments),
         Pieces::Several(count) => {
-            let extent = crate::extent(module, id);
+            let extent = crate::extent(module, id, crate::Updates::Copied);
             // The last piece first: order must not matter.
             for piece in (0..count).rev() {
                 let range = [extent * piece / count, extent * (piece + 1) / count];
@@ -213,7 +213,7 @@ pub(super) fn check_on(
     for (whole, in_place) in whole.iter().zip(&in_place) {
         assert_eq!(whole.array().bytes(), in_place.array().bytes(), "in place");
     }
-    if crate::extent(module, id) > 1 {
+    if crate::extent(module, id, crate::Updates::Copied) > 1 {
         for count in [1, 3] {
             let pieces = run(module, id, &operands, Pieces::Several(count));
             for (whole, pieces) in whole.iter().zip(&pieces) {
