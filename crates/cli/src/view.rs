@@ -202,7 +202,7 @@ fn classify(path: &Path, folder: &str) -> Option<Dump> {
         "hlo" | "pb" | "mlir" | "mlirbc" => Kind::Module,
         "ll" => Kind::Text(TextKind::LlvmIr),
         "s" => Kind::Text(TextKind::Assembly),
-        _ if start.ends_with(".kernels") || start.ends_with("-kernels") => {
+        "txt" if start.ends_with(".kernels") || start.contains(".kernels-") => {
             Kind::Text(TextKind::KernelIr)
         }
         "txt" => Kind::Unknown,
@@ -344,6 +344,10 @@ mod tests {
         assert_eq!(
             named("module_0001.jit_f.kernels.txt"),
             owned("module_0001", "jit_f.kernels", Kind::Text(TextKind::KernelIr))
+        );
+        assert_eq!(
+            named("module_0001.jit_f.kernels-scheduled.txt"),
+            owned("module_0001", "jit_f.kernels-scheduled", Kind::Text(TextKind::KernelIr))
         );
         assert_eq!(named("0003.dce.hlo"), owned("folder", "0003.dce", Kind::Module));
         assert_eq!(named("model.mlir"), owned("model", "model", Kind::Module));

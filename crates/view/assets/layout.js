@@ -3,17 +3,17 @@
 // in view can come first, and everything is drawn in plain rows until its turn has come.
 
 // Nodes of a segment.
-const [LEAST, MOST] = [70, 180];
+const [LEAST, MOST] = [60, 130];
 // Edges to nodes so much later in another segment are drawn only for what is selected or under the
 // pointer, and so are those of nodes with so many edges.
-const FAR = 110;
+const FAR = 90;
 const MANY = 28;
 const GAP = { x: 18, y: 34 };
 
 const pool = (() => {
   const source = document.getElementById("worker").textContent;
   const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
-  const count = Math.max(1, Math.min(4, (navigator.hardwareConcurrency || 2) - 1));
+  const count = Math.max(2, Math.min(4, (navigator.hardwareConcurrency || 2) - 1));
   const waiting = [];
   const running = new Map();
   // Answers by question: steps of a series share most of their segments.

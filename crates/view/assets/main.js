@@ -365,17 +365,34 @@ const programFiles = () => {
 };
 const fileLines = (file) => (file.lines ??= file.text.split("\n"));
 
-// Buttons for the places where files name an instruction, or what it was called in them.
+// What files of a program call themselves, after what they have in common.
+function fileTitle(file) {
+  const program = data.programs[state.program].name;
+  const own = file.title.startsWith(`${program}.`) ? file.title.slice(program.length + 1) : file.title;
+  return own.replace(/\.(txt|ll)$/, "");
+}
+
+// Buttons for the places where files name an instruction.
 function filesOf(name) {
+  const word = name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  // Dumps of rxla have `[name]` above each kernel; others may have the name as a word or as a symbol,
+  // where other characters than letters and digits become underscores.
+  const symbol = name.replace(/[^\w]/g, "_");
+  const pattern = new RegExp(`(?<![\\w.-])${word}(?![\\w-]|\\.\\w)|(?<![A-Za-z0-9_])${symbol}(?![A-Za-z0-9_])`);
   const found = [];
-  const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/[.-]/g, "\\$&");
   for (const file of programFiles()) {
-    if (file.kind === "other" && !file.text.includes(name)) continue;
-    // In symbols other characters than letters and digits become underscores.
-    const pattern = new RegExp(`(?<![\\w.-])${escaped}(?![\\w-]|\\.\\w)|(?<![A-Za-z0-9])${name.replace(/[^\w]/g, "_")}(?![A-Za-z0-9])`);
-    if (!pattern.test(file.text)) continue;
-    const line = fileLines(file).findIndex((text) => pattern.test(text));
-    found.push({ label: file.kind === "other" ? file.title.replace(/.*after_optimizations[.-]?/, "") : fileLabels[file.kind], title: `${file.title}, line ${line + 1}`, open: () => openFile(file, line) });
+    let line = file.text.includes(`[${name}]`) ? fileLines(file).findIndex((text) => text.includes(`[${name}]`)) : -1;
+    if (line < 0 && (file.text.includes(name) || file.text.includes(symbol))) {
+      line = fileLines(file).findIndex((text) => pattern.test(text));
+    }
+    if (line < 0) continue;
+    const kind = fileLabels[file.kind];
+    const more = programFiles().filter((other) => other.kind === file.kind).length > 1 || file.kind === "other";
+    found.push({
+      label: !more ? kind : file.kind === "other" ? fileTitle(file) : `${kind}: ${fileTitle(file)}`,
+      title: `${file.title}, line ${line + 1}`,
+      open: () => openFile(file, line),
+    });
   }
   return found.slice(0, 8);
 }
@@ -392,7 +409,7 @@ function openFile(file, line) {
 function showFiles() {
   const files = programFiles();
   if (!files.includes(currentFile)) [currentFile, currentLine] = [files[0], -1];
-  fill(by("file"), ...files.map((file, index) => element("option", { value: String(index) }, `${file.title} (${fileLabels[file.kind]})`)));
+  fill(by("file"), ...files.map((file, index) => element("option", { value: String(index) }, `${fileTitle(file)} (${fileLabels[file.kind]})`)));
   by("file").value = String(files.indexOf(currentFile));
   const wanted = by("file-search").value.toLowerCase();
   fileView.set(currentFile ? fileLines(currentFile) : [], (line, i) => ({
@@ -548,7 +565,7 @@ function listSteps(program) {
       if (sum[kind]) counts.append(element("span", { class: kind }, ` ${sign}${sum[kind]}`));
     }
     const kind = `${index === state.step ? "current" : ""} ${any || index === 0 ? "" : "quiet"}`;
-    return element("li", { class: kind, title: raw.title, onclick: () => setStep(index) }, counts, `${index} ${raw.title}`);
+    return element("li", { class: kind, title: raw.title, onclick: () => setStep(index) }, counts, `${index} ${raw.title.replace(/ \(.*\)$/, "")}`);
   }));
   by("steps").querySelector(".current")?.scrollIntoView({ block: "nearest" });
 }
