@@ -250,6 +250,9 @@ def test_steps_show_what_a_pass_changed(show):
     assert "− useless = f32[64,32]{1,0} exponential(out)" in changes
     marks = tab.evaluate("[...document.querySelectorAll('#pane-changes mark')].map((m) => m.textContent)")
     assert "fusion(" in marks[1] and "call(" in marks[0]
+    # What happened to one instruction.
+    tab.evaluate("rxlaView.select('last')")
+    assert text_of(tab, "#history") == "2 fusion (cpu)added"
     # The other program of the folder.
     tab.evaluate("(() => { const p = document.getElementById('program'); p.value = '1'; p.dispatchEvent(new Event('change')); })()")
     tab.settle()

@@ -274,6 +274,17 @@ const actions = {
   text: (home, place) => { showHome(home); setTab("text"); textLines.show(place + 1); },
   buffers: (home, place) => { showHome(home); setTab("buffers"); showBuffers(home, actions, place); },
   filesOf: (at, name) => filesOf(name),
+  step: (index) => setStep(index),
+  // What each step did to an instruction; that which came in with the program begins with nothing.
+  history: (name) => data.programs[state.program].steps.flatMap((raw, index) => {
+    const kinds = new Set();
+    for (const change of step(state.program, index).changes.values()) {
+      for (const kind of ["removed", "added", "changed"]) if (change[kind].has(name)) kinds.add(kind);
+    }
+    // From one computation to another.
+    const kind = kinds.size > 1 ? "moved" : [...kinds][0];
+    return kind ? [{ index, title: raw.title, kind }] : [];
+  }),
   before: (computationName, name) => {
     const change = now().changes.get(computationName);
     if (state.isBefore || !change?.changed.has(name)) return null;

@@ -111,6 +111,12 @@ function showDetails(at, home, place, actions) {
   names("waits for", table.after[record].map((n) => strings[n]), actions.select);
   names("users", home.users[place].map((user) => nameOf(home.records[user])), actions.select);
   names("calls", callsOf(record), actions.open);
+  const history = actions.history(name);
+  if (history.length) {
+    const items = history.map(({ index, title, kind }) =>
+      element("li", {}, link(`${index} ${title}`, () => actions.step(index)), element("span", { class: kind }, kind)));
+    parts.push(element("h3", {}, "history"), element("ul", { id: "history" }, ...items));
+  }
   const old = actions.before?.(home.name, name);
   if (old) parts.push(element("h3", {}, "before this step"), element("pre", { class: "removed" }, old));
   fill(by("details"), ...parts);
