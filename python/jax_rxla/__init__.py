@@ -34,7 +34,7 @@ def replace_cpu() -> None:
         return
     from jax._src import xla_bridge
 
-    from jax_rxla import _callbacks, _dlpack, _ffi
+    from jax_rxla import _callbacks, _dlpack, _ffi, _transforms
 
     if xla_bridge.backends_are_initialized():
         raise RuntimeError(
@@ -45,6 +45,7 @@ def replace_cpu() -> None:
     _callbacks.install()
     _dlpack.install("cpu")
     _ffi.serve("cpu")
+    _transforms.install("cpu")
     _register("cpu", priority=0)
 
 

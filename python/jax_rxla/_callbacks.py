@@ -2,11 +2,16 @@
 `xla_ffi/python.rs`)."""
 
 import ctypes
+import functools
 import traceback
 
+import jax
 import ml_dtypes
 import numpy as np
+from jax._src import buffer_callback
+from jax._src.interpreters import mlir
 
+from jax_rxla._changed import Changed
 from jax_rxla._library import library
 
 # Element types by XLA's number.
@@ -112,5 +117,31 @@ def _call(function, operands, operand_count, results, result_count, message, siz
 _hook = _HOOK(_call)
 
 
+class _Context(Changed):
+    """What a buffer callback is told of its execution."""
+
+    @property
+    def stream(self):
+        # The plugin's error has a code only: jaxlib takes it over as an object of its C++.
+        try:
+            return self._inner.stream
+        except jax.errors.JaxRuntimeError as error:
+            raise jax.errors.JaxRuntimeError(
+                f"{error} XLA FFI GPU context is not available: CPU devices have no streams"
+            ) from None
+
+
+def _lower_buffer_callback(ctx, *args, callback, **kwargs):
+    @functools.wraps(callback)
+    def with_context(context, *buffers, **named):
+        return callback(_Context(context), *buffers, **named)
+
+    lower = buffer_callback._buffer_callback_lowering
+    return lower(ctx, *args, callback=with_context, **kwargs)
+
+
 def install() -> None:
     library().RXLA_SetPythonCallback(_hook)
+    mlir.register_lowering(
+        buffer_callback.buffer_callback_p, _lower_buffer_callback, platform="cpu"
+    )

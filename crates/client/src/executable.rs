@@ -16,6 +16,7 @@ use crate::format::Source;
 use crate::meeting::Identity;
 use crate::notes;
 use crate::partitioners::Registered;
+use crate::transforms;
 
 /// A compiled module.
 pub struct Executable {
@@ -74,9 +75,11 @@ impl Executable {
         let words = format!("{:?} {:?} {plain:?}", source.format, source.options);
         let parts = [words.as_bytes(), &source.bytes];
         // Only the first one: others are asked where it cannot, which it says when it compiles. And
-        // only for one device: what several run is not the module that was read.
-        // And what is to be dumped has to be compiled, as has what is compiled in some unusual way.
+        // only for one device: what several run is not the module that was read, nor is what somebody
+        // transforms. And what is to be dumped has to be compiled, as has what is compiled in some
+        // unusual way.
         let kept = options.replicas * options.partitions == 1
+            && !transforms::any()
             && !options.flags.dumps()
             && options.flags.changed(|area| area == Area::Code).is_empty();
         let first = backends.first().filter(|_| kept);
@@ -116,6 +119,10 @@ impl Executable {
         verify(&module)?;
         if partitions > 1 && options.spmd_partitioning {
             rxla_spmd::partition(Arc::make_mut(&mut module), &Registered)?;
+            verify(&module)?;
+        }
+        if transforms::any() {
+            transforms::apply(&mut module)?;
             verify(&module)?;
         }
         let signature = Signature::of(&module, &options)?;

@@ -19,6 +19,7 @@ mod notes;
 pub mod partitioners;
 mod queue;
 pub mod strided;
+pub mod transforms;
 
 pub use backend::{Backend, Program, ProgramKey, Run};
 pub use backends::{CodeCache, USUAL, backends};

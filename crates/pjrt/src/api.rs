@@ -8,6 +8,7 @@ use crate::plugin::{PJRT_Plugin_Attributes, PJRT_Plugin_Initialize};
 use crate::{
     buffer, client, custom_partitioner, description, error, event, executable, host, layouts,
     loaded, memory, profiler, raw_copy, shardings, transfer, xla_ffi,
+    xla_transform,
 };
 
 /// The table, made once and living as long as the library.
@@ -32,6 +33,7 @@ fn extensions() -> *mut ffi::PJRT_Extension_Base {
     next = ptr::from_mut(Box::leak(Box::new(profiler::extension(next)))).cast();
     next = ptr::from_mut(Box::leak(Box::new(xla_ffi::extension(next)))).cast();
     next = ptr::from_mut(Box::leak(Box::new(custom_partitioner::extension(next)))).cast();
+    next = ptr::from_mut(Box::leak(Box::new(xla_transform::extension(next)))).cast();
     next = ptr::from_mut(Box::leak(Box::new(shardings::extension(next)))).cast();
     ptr::from_mut(Box::leak(Box::new(layouts::extension(next)))).cast()
 }

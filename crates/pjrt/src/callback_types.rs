@@ -172,3 +172,48 @@ pub(crate) struct InspectArgs {
     pub(crate) error_scratch: *mut c_void,
     pub(crate) free_error: Option<unsafe extern "C" fn(*mut InspectArgs)>,
 }
+
+#[repr(C)]
+pub(crate) struct TransformArgs {
+    pub(crate) struct_size: usize,
+    pub(crate) header: Header,
+    pub(crate) hlo_module: Text,
+    pub(crate) transformed_hlo_module: Text,
+    pub(crate) changed: bool,
+}
+
+#[repr(C)]
+pub(crate) struct TransformCallbacks {
+    pub(crate) version: i64,
+    pub(crate) dtor: Option<unsafe extern "C" fn(*mut TransformCallbacks)>,
+    pub(crate) transform_hlo_module:
+        Option<unsafe extern "C" fn(*mut TransformCallbacks, *mut TransformArgs)>,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct RegisterTransformArgs {
+    pub(crate) struct_size: usize,
+    pub(crate) name: *const c_char,
+    pub(crate) name_size: usize,
+    pub(crate) stage: u32,
+    pub(crate) callbacks: *mut TransformCallbacks,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct ClearTransformArgs {
+    pub(crate) struct_size: usize,
+    pub(crate) stage: u32,
+    pub(crate) name: *const c_char,
+    pub(crate) name_size: usize,
+    pub(crate) callbacks: *mut TransformCallbacks,
+    pub(crate) cleared: bool,
+}
+
+#[repr(C)]
+pub(crate) struct TransformExtension {
+    pub(crate) base: ffi::PJRT_Extension_Base,
+    pub(crate) register_xla_transform: Option<Entry<RegisterTransformArgs>>,
+    pub(crate) clear_xla_transform: Option<Entry<ClearTransformArgs>>,
+}

@@ -49,6 +49,7 @@ mod slab;
 mod transfer;
 mod wire;
 mod xla_ffi;
+mod xla_transform;
 
 #[cfg(test)]
 mod sizes_test;
