@@ -6,7 +6,7 @@ use std::io::Read;
 use clap::ValueEnum;
 use rxla_base::{Error, Result, SecondaryMap, Severity, Source, Span, render_all};
 use rxla_hlo::text::{MissingLayouts, ParseOptions};
-use rxla_hlo::{Instruction, Literal, Module};
+use rxla_hlo::{Instruction, Literal, Module, verify_with_spans};
 use rxla_hlo_proto::read_module_with;
 
 use crate::output;
@@ -38,6 +38,20 @@ impl Input {
     /// The text to point into.
     pub(crate) fn source(&self) -> Option<Source<'_>> {
         self.text.as_ref().map(|text| Source { name: &self.name, text })
+    }
+}
+
+impl Input {
+    /// Shows what the verifier finds; an error if the module is not valid.
+    pub(crate) fn check(&self) -> Result<()> {
+        let findings = verify_with_spans(&self.module, &self.spans);
+        if !findings.is_empty() {
+            output::message(&render_all(&findings, self.source().as_ref()));
+        }
+        if findings.iter().any(|finding| finding.severity == Severity::Error) {
+            return Err(Error::invalid_argument(format!("`{}` is not valid", self.name)));
+        }
+        Ok(())
     }
 }
 

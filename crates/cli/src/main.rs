@@ -4,19 +4,24 @@
 //! usage. Results go to standard output, everything else to standard error.
 
 mod backend;
+mod bench;
+mod bisect;
 mod check;
 mod convert;
 mod diff;
 mod environment;
 mod input;
+mod isolate;
 mod npy;
 mod opt;
 mod output;
 mod passes;
 mod print;
+mod profile_compile;
 mod random;
 mod run;
 mod stats;
+mod values;
 mod verify;
 mod view;
 
@@ -50,6 +55,17 @@ enum Command {
     Opt(opt::Arguments),
     /// List passes and pipelines
     Passes(passes::Arguments),
+    /// Time a module, and each of its kernels against what the machine can do
+    Bench(bench::Arguments),
+    /// Say what compiling a module takes: phases, passes, kernels
+    ProfileCompile(profile_compile::Arguments),
+    /// Write each fusion of a module, as it is compiled, as a module of its own
+    Isolate(isolate::Arguments),
+    /// Find what makes a module wrong, or crash, and the smallest module that shows it
+    Bisect(bisect::Arguments),
+    /// Whether compiled code agrees with the interpreter; what `bisect` runs
+    #[command(hide = true)]
+    Judge(bisect::judge::Arguments),
     /// Compare two modules, names and metadata aside
     Diff(diff::Arguments),
     /// Show modules and dumps as one HTML page: graphs, passes, costs, buffers
@@ -86,6 +102,11 @@ fn run(arguments: Arguments) -> Result<Answer> {
         Command::Run(arguments) => run::run(&arguments),
         Command::Opt(arguments) => opt::run(&arguments),
         Command::Passes(arguments) => passes::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
+        Command::ProfileCompile(arguments) => profile_compile::run(&arguments),
+        Command::Isolate(arguments) => isolate::run(&arguments),
+        Command::Bisect(arguments) => bisect::run(&arguments),
+        Command::Judge(arguments) => bisect::judge::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::View(arguments) => view::run(&arguments),
     }

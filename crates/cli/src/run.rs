@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use rxla_base::{Error, Result, Severity, render_all};
-use rxla_hlo::{ArrayLiteral, Literal, Module, Shape, verify_with_spans};
+use rxla_hlo::{ArrayLiteral, Literal, verify_with_spans};
 use rxla_interpreter::Options;
 use rxla_trace::{Recording, chrome_json};
 
 use crate::backend::{Backend, Program};
 use crate::input::{self, Layouts};
-use crate::random::Random;
+use crate::values::parameters;
 use crate::{Answer, environment, npy, output};
 
 #[derive(Args)]
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     let values = if own && !input.arguments.is_empty() {
         input.arguments
     } else {
-        parameters(&input.module, arguments)?
+        parameters(&input.module, &arguments.input, arguments.random_inputs)?
     };
     let flags = environment::flags();
     let trace = match (&arguments.trace, flags.rxla_trace_to.as_str()) {
@@ -113,59 +113,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
         }
     }
     Ok(Answer::Yes)
-}
-
-/// One value per parameter of the entry; every device gets the same.
-fn parameters(module: &Module, arguments: &Arguments) -> Result<Vec<Literal>> {
-    let mut stored = Vec::new();
-    for path in &arguments.input {
-        stored.extend(npy::read(path)?);
-    }
-    let mut stored = stored.into_iter();
-    let mut random = arguments.random_inputs.map(Random);
-    let shapes = module.program_shape(module.entry()).parameters;
-    let values = shapes
-        .iter()
-        .map(|(name, shape)| value(name, shape, &mut stored, &mut random))
-        .collect::<Result<_>>()?;
-    match stored.count() {
-        0 => Ok(values),
-        count => Err(Error::invalid_argument(format!(
-            "{count} more arrays are given than the module has parameters"
-        ))),
-    }
-}
-
-fn value(
-    name: &str,
-    shape: &Shape,
-    stored: &mut impl Iterator<Item = npy::Stored>,
-    random: &mut Option<Random>,
-) -> Result<Literal> {
-    match shape {
-        Shape::Array(array) => {
-            if let Some(stored) = stored.next() {
-                return Ok(stored.into_literal(array)?.into());
-            }
-            match random {
-                Some(random) => Ok(random.array(array)?.into()),
-                None => Err(Error::invalid_argument(format!(
-                    "parameter `{name}` has no value\n  hint: give it with `--input`, or use \
-                     `--random-inputs`"
-                ))),
-            }
-        }
-        Shape::Tuple(elements) => Ok(Literal::Tuple(
-            elements
-                .iter()
-                .map(|shape| value(name, shape, stored, random))
-                .collect::<Result<_>>()?,
-        )),
-        Shape::Token => Ok(Literal::Token),
-        Shape::Buffer(_) | Shape::Opaque => {
-            Err(Error::unimplemented(format!("a value for parameter `{name}`, which is `{shape}`")))
-        }
-    }
 }
 
 fn leaves(value: &Literal) -> Vec<ArrayLiteral> {

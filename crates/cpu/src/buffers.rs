@@ -65,9 +65,12 @@ pub struct Buffers {
 pub type InPlace<'a> = &'a dyn Fn(&Compute, usize, usize) -> bool;
 
 /// How well memory is kept for its readers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Care {
+    #[default]
     Due,
+    /// No two values share any, but where one becomes the other without a copy.
+    Lavish,
     /// It is given away while its last reader runs, which is wrong: for tests of what finds that.
     Hasty,
 }
@@ -92,7 +95,9 @@ impl Buffers {
         assignment.enter(plan, in_place);
         assignment.merge_outputs();
         assignment.merge_flow();
-        assignment.merge_in_place();
+        if care != Care::Lavish {
+            assignment.merge_in_place();
+        }
         assignment.finish()
     }
 
@@ -509,6 +514,9 @@ impl<'a> Assignment<'a> {
                 None => {
                     let mut ranges: Vec<Range> =
                         class.pieces.iter().map(|&p| self.pieces[p as usize].range).collect();
+                    if self.care == Care::Lavish {
+                        ranges = vec![Range { start: 0, end: FOREVER }];
+                    }
                     if self.care == Care::Hasty {
                         for range in ranges.iter_mut().filter(|range| range.end != FOREVER) {
                             range.end = range.end.saturating_sub(2).max(range.start);

@@ -7,11 +7,13 @@ use rxla_base::Result;
 use rxla_dump::{Between, Dump, Part};
 use rxla_flags::{Flags, Plant};
 use rxla_hlo::Module;
+use rxla_kernel::{Block, Function, LoopKind, Statement};
 use rxla_llvm::Compiler;
 use rxla_passes::{Event, Moment};
 use rxla_trace::notice::warn_once;
 use rxla_trace::{Kind, Recording, Trace, span};
 
+use crate::buffers::Care;
 use crate::marks::label;
 use crate::program::{Marks, Program};
 use crate::{
@@ -50,7 +52,12 @@ fn phases(module: &Arc<Module>, options: &Options, dump: Option<&Dump>) -> Resul
     let mut module = Arc::clone(module);
     passes(Arc::make_mut(&mut module), &options.flags, dump)?;
     let plant = options.flags.rxla_plant;
-    let lowered = lower_with(&module, &Lower { marks: options.marks, plant })?;
+    let care = match (options.flags.rxla_share_buffers, plant) {
+        (false, _) => Care::Lavish,
+        (true, Plant::Reuse) => Care::Hasty,
+        (true, Plant::None | Plant::Rule | Plant::Schedule) => Care::Due,
+    };
+    let lowered = lower_with(&module, &Lower { marks: options.marks, care })?;
     if let Some(dump) = dump {
         let name = "cpu_after_optimizations-buffer-assignment.txt";
         if dump.wants(Part::Buffers) {
@@ -64,6 +71,9 @@ fn phases(module: &Arc<Module>, options: &Options, dump: Option<&Dump>) -> Resul
     debug_assert!(check(kernels), "kernels verify");
     let compiler = Compiler::host()?;
     let schedules = span(Kind::Compile, || "schedule kernels");
+    if !options.flags.rxla_vectorize {
+        kernels.functions.iter_mut().for_each(one_by_one);
+    }
     if plant == Plant::Schedule {
         kernels.functions.iter_mut().for_each(planted::lose_remainders);
     }
@@ -84,10 +94,41 @@ fn phases(module: &Arc<Module>, options: &Options, dump: Option<&Dump>) -> Resul
     Executable::new(module, program, code)
 }
 
+/// Has all loops run one iteration after the other.
+fn one_by_one(function: &mut Function) {
+    fn block(block_: &mut Block) {
+        for statement in &mut block_.statements {
+            match statement {
+                Statement::For { kind, body, .. } => {
+                    if *kind == LoopKind::Vector {
+                        *kind = LoopKind::Sequential;
+                    }
+                    block(body);
+                }
+                Statement::If { then, otherwise, .. } => {
+                    block(then);
+                    block(otherwise);
+                }
+                Statement::While { before, body, .. } => {
+                    block(before);
+                    block(body);
+                }
+                Statement::Let { .. }
+                | Statement::Store { .. }
+                | Statement::Call { .. }
+                | Statement::ParallelCall { .. }
+                | Statement::CallRuntime { .. }
+                | Statement::ReturnIfNonzero { .. } => {}
+            }
+        }
+    }
+    block(&mut function.body);
+}
+
 /// The passes, with dumps between them.
 fn passes(module: &mut Module, flags: &Flags, dump: Option<&Dump>) -> Result<()> {
     let _span = span(Kind::Compile, || "passes");
-    let Some(dump) = dump else { return optimize_with(module, flags, None) };
+    let Some(dump) = dump else { return optimize_with(module, flags, None).map(drop) };
     dump.module("before_optimizations", "the module as it came", module);
     // The last pass that changed the module, which is dumped when the next one is known.
     let mut changed = Some(("pipeline-start", "cpu"));
@@ -117,7 +158,7 @@ fn passes(module: &mut Module, flags: &Flags, dump: Option<&Dump>) -> Result<()>
     if done.is_ok() {
         dump.module("cpu_after_optimizations", "the module after all passes", module);
     }
-    done
+    done.map(drop)
 }
 
 /// What each function of a program computes.
@@ -174,8 +215,9 @@ fn dump_code(dump: &Dump, compiler: &Compiler, module: &Module, program: &Progra
     }
 }
 
-/// Phases in order, passes and kernels with the longest first.
-fn timings(trace: &Trace, module: &str) -> String {
+/// A table of what a trace says of the compilation of a module by this thread: phases in order,
+/// passes and kernels with the longest first.
+pub fn timings(trace: &Trace, module: &str) -> String {
     let mut out = format!("{:>12}  phase\n", "ms");
     let own = rxla_trace::thread();
     let milliseconds = |nanos: u64| nanos as f64 / 1e6;

@@ -42,9 +42,9 @@ use rxla_base::{Error, Result};
 use rxla_flags::{Flags, Plant};
 use rxla_hlo::{Module, Op};
 use rxla_llvm::Compiler;
-use rxla_passes::{Event, RunOptions, Verify};
+use rxla_passes::{Event, Report, RunOptions, Verify};
 
-pub use compile::{Options, compile};
+pub use compile::{Options, compile, timings};
 pub use executable::Executable;
 pub use program::Marks;
 pub use rxla_llvm::{DiskCache, Key};
@@ -69,7 +69,7 @@ pub fn warm_up() {
 
 /// Runs the passes of the CPU, fusion last.
 pub fn optimize(module: &mut Module) -> Result<()> {
-    optimize_with(module, &Flags::default(), None)
+    optimize_with(module, &Flags::default(), None).map(drop)
 }
 
 /// Runs the passes of the CPU as the flags say; `observer` is told of each.
@@ -77,12 +77,12 @@ pub fn optimize_with(
     module: &mut Module,
     flags: &Flags,
     observer: Option<&mut dyn FnMut(&Event<'_>)>,
-) -> Result<()> {
+) -> Result<Report> {
     if module.instruction_ids().any(|id| is_split(&module[id].op)) {
         return Err(Error::unimplemented("compiled code that starts what it waits for elsewhere"));
     }
     if flags.xla_disable_all_hlo_passes {
-        return Ok(());
+        return Ok(Report::default());
     }
     let usual = RunOptions::default();
     let options = RunOptions {
@@ -99,8 +99,7 @@ pub fn optimize_with(
         observer,
         ..usual
     };
-    rxla_passes::run(module, &pipeline::steps(), options)?;
-    Ok(())
+    rxla_passes::run(module, &pipeline::steps(), options)
 }
 
 /// Writes the program of an optimised module, not yet scheduled.
@@ -112,7 +111,7 @@ pub fn lower(module: &Module) -> Result<program::Program> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lower {
     pub marks: Marks,
-    pub plant: Plant,
+    pub care: Care,
 }
 
 /// A program with what it was made from.
@@ -132,8 +131,8 @@ pub fn lower_with(module: &Module, options: &Lower) -> Result<Lowered> {
         kernels.in_place(compute.instruction, operand, result)
     };
     let span = rxla_trace::span(rxla_trace::Kind::Compile, || "buffer assignment");
-    let care = if options.plant == Plant::Reuse { Care::Hasty } else { Care::Due };
-    let buffers = buffers::Buffers::with_care(&plan, &in_place, &donated(module), care);
+    let donated = donated(module);
+    let buffers = buffers::Buffers::with_care(&plan, &in_place, &donated, options.care);
     drop(span);
     let _span = rxla_trace::span(rxla_trace::Kind::Compile, || "emit kernels");
     let program = program::generate(&kernels, module, &plan, &buffers, options.marks)?;

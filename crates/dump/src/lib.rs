@@ -23,7 +23,7 @@ use rxla_trace::notice::warn_once;
 use rxla_view::{Options, Step, page};
 
 pub use dot::dot;
-pub use snapshot::snapshot;
+pub use snapshot::{encode as encode_snapshot, snapshot};
 
 use index::Entry;
 

@@ -19,7 +19,7 @@ pub fn snapshot(flags: &Flags, module: &Module, arguments: &[Literal], results: 
     if !flags.dumps() || !flags.xla_dump_hlo_snapshots {
         return;
     }
-    let bytes = match encode(module, arguments, results) {
+    let bytes = match encode(module, arguments, Some(results)) {
         Ok(bytes) => bytes,
         Err(error) => {
             return warn_once(&format!("no snapshot of `{}`: {error}", module.name));
@@ -36,7 +36,12 @@ pub fn snapshot(flags: &Flags, module: &Module, arguments: &[Literal], results: 
     }
 }
 
-fn encode(module: &Module, arguments: &[Literal], results: &[Literal]) -> Result<Vec<u8>> {
+/// The bytes of a snapshot; `arguments` and `results` are leaves in order.
+pub fn encode(
+    module: &Module,
+    arguments: &[Literal],
+    results: Option<&[Literal]>,
+) -> Result<Vec<u8>> {
     let entry = module.entry();
     let mut leaves = arguments.iter().cloned();
     let arguments = module[entry]
@@ -48,14 +53,12 @@ fn encode(module: &Module, arguments: &[Literal], results: &[Literal]) -> Result
         })
         .collect::<Result<_>>()?;
     let shape = &module[module[entry].root()].shape;
-    let result = literal::to_proto(&tree(shape, &mut results.iter().cloned()), shape)?;
+    let result = results
+        .map(|results| literal::to_proto(&tree(shape, &mut results.iter().cloned()), shape))
+        .transpose()?;
     let hlo = HloProto { hlo_module: Some(to_proto(module)?), buffer_assignment: None };
-    let snapshot = HloSnapshot {
-        hlo: Some(hlo),
-        arguments,
-        result: Some(result),
-        execution_platform: "cpu".to_owned(),
-    };
+    let snapshot =
+        HloSnapshot { hlo: Some(hlo), arguments, result, execution_platform: "cpu".to_owned() };
     Ok(snapshot.encode_to_vec())
 }
 

@@ -77,6 +77,10 @@ flags! {
         "Check the module after every pass that changed it, so that a pass that breaks it is named.";
     rxla_max_rewrites: i64 = -1, Code,
         "Make no more than so many rewrites in all passes together, which `rxla bisect` uses. Negative: as many as there are.";
+    rxla_vectorize: bool = true, Code,
+        "Run loops in vectors. Without it they run one iteration after the other, which `rxla bisect` uses to tell whether a schedule is wrong.";
+    rxla_share_buffers: bool = true, Code,
+        "Let values that are not needed at the same time share memory. Without it each has its own, which `rxla bisect` uses to tell whether a buffer is reused too early.";
     rxla_plant: Plant = Plant::None, Code,
         "For testing `rxla bisect` only: compile wrongly. `rule`: a rewrite rule takes the minimum for the maximum; `schedule`: vector loops that reduce lose their remainder; `reuse`: buffers are given away before their last reader.";
 }

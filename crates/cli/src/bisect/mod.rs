@@ -1,0 +1,174 @@
+//! `rxla bisect`: what makes a module wrong, or crash: which rewrite of which pass, or what after
+//! the passes; and the smallest module that shows it.
+//!
+//! Candidates run in processes of their own (`judge.rs`), so that one that crashes or never ends is
+//! found and not suffered. What is right is what the interpreter says.
+
+pub(crate) mod judge;
+mod reduce;
+mod trial;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use rxla_base::{Error, Result};
+use rxla_hlo::text::{PrintOptions, print};
+use similar::TextDiff;
+
+use crate::input::{self, Layouts};
+use crate::{Answer, output, values};
+use reduce::{Candidate, reduce};
+use trial::{Trial, Verdict};
+
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// File with a module, or a snapshot with its arguments; `-` is standard input
+    file: String,
+    /// Values of parameters in order: `.npy` files, or `.npz` archives of several
+    #[arg(long, value_name = "FILE")]
+    input: Vec<PathBuf>,
+    /// What values that no input gives are made from
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    random_inputs: u64,
+    /// How far a number may be from the expected one, as a part of the largest expected; without
+    /// it, what fits the type
+    #[arg(long)]
+    tolerance: Option<f64>,
+    /// Seconds that one candidate may take
+    #[arg(long, default_value_t = 60.0)]
+    timeout: f64,
+    /// Seconds after which the smallest module so far is good enough
+    #[arg(long, default_value_t = 600.0)]
+    seconds: f64,
+    /// Folder for the smallest module that shows the fault
+    #[arg(short, long, default_value = "bisect-out")]
+    output: PathBuf,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
+    let input = input::read(&arguments.file, Layouts::Keep)?;
+    input.check()?;
+    let values = match &input.arguments[..] {
+        [] => {
+            let seed = Some(arguments.random_inputs);
+            values::parameters(&input.module, &arguments.input, seed)?
+        }
+        own => own.to_vec(),
+    };
+    std::fs::create_dir_all(&arguments.output).map_err(|error| {
+        let folder = arguments.output.display();
+        Error::invalid_argument(format!("cannot make `{folder}`: {error}"))
+    })?;
+    let trial = Trial::new(&arguments.output, arguments.tolerance, arguments.timeout)?;
+    let start = Candidate { module: input.module, values };
+    let verdict = trial.judge(&start, "")?;
+    match &verdict {
+        Verdict::Agrees => {
+            output::result("compiled code agrees with the interpreter\n")?;
+            return Ok(Answer::Yes);
+        }
+        Verdict::Unjudged(reason) => {
+            return Err(Error::invalid_argument(format!("nothing to compare with: {reason}")));
+        }
+        Verdict::Differs(_) | Verdict::Fails(_) | Verdict::Crashes(_) => {}
+    }
+    output::result(&format!("{verdict}\n\n"))?;
+    blame(&trial, &start, &arguments.output)?;
+    let (mut tried, mut shown) = (0, 0);
+    let began = std::time::Instant::now();
+    let all = start.module.instruction_ids().count();
+    let minimal = reduce(start, &mut |candidate| {
+        if began.elapsed().as_secs_f64() > arguments.seconds {
+            return Ok(false);
+        }
+        tried += 1;
+        let found = trial.judge(candidate, "")?.is_like(&verdict);
+        shown += usize::from(found);
+        Ok(found)
+    })?;
+    let count = minimal.module.instruction_ids().count();
+    output::result(&format!(
+        "\nreduced from {all} instructions to {count}, in {tried} trials of which {shown} showed the \
+         fault\n"
+    ))?;
+    let text = print(&minimal.module, &PrintOptions::complete());
+    let path = arguments.output.join("minimal.txt");
+    output::to(Some(&path), text.as_bytes())?;
+    let snapshot = arguments.output.join("minimal.hlo_snapshot.pb");
+    trial.write(&minimal, &snapshot)?;
+    output::result(&format!("\n{}\n", text.trim_end()))?;
+    output::result(&format!("\n{}\n", trial.judge(&minimal, "")?))?;
+    blame(&trial, &minimal, &arguments.output)?;
+    output::result(&format!(
+        "\nwritten to {} and, with its arguments, {}\n",
+        path.display(),
+        snapshot.display()
+    ))?;
+    Ok(Answer::No)
+}
+
+/// Says what has to be left out for the fault to go away.
+fn blame(trial: &Trial, candidate: &Candidate, folder: &Path) -> Result<()> {
+    let without =
+        |flags: &str| Ok::<bool, Error>(trial.judge(candidate, flags)? == Verdict::Agrees);
+    if without("--rxla_max_rewrites=0")? {
+        return blame_rewrite(trial, candidate, folder);
+    }
+    output::result("wrong without any pass, too: the fault is in what comes after them\n")?;
+    let mut found = false;
+    for (flag, what) in [
+        ("--rxla_vectorize=false", "the schedule of a kernel (vectors) is at fault"),
+        ("--rxla_share_buffers=false", "a buffer is reused while somebody still reads it"),
+    ] {
+        if without(flag)? {
+            found = true;
+            output::result(&format!("right with `{flag}`: {what}\n"))?;
+        }
+    }
+    if !found {
+        output::result(
+            "neither vectors nor shared buffers are at fault: kernels or the driver are\n",
+        )?;
+    }
+    Ok(())
+}
+
+/// Finds the first rewrite with which the module is wrong, and shows it.
+fn blame_rewrite(trial: &Trial, candidate: &Candidate, folder: &Path) -> Result<()> {
+    let limit = |count: u64| format!("--rxla_max_rewrites={count}");
+    let (before, after) = (folder.join("before_rewrite.txt"), folder.join("after_rewrite.txt"));
+    // A pass that crashes does not say how many rewrites there are.
+    let all = trial.optimized(candidate, "", &after)?.map_or(1 << 20, |(count, _)| count);
+    let (mut right, mut wrong) = (0, all);
+    while wrong - right > 1 {
+        let middle = right + (wrong - right) / 2;
+        match trial.judge(candidate, &limit(middle))? {
+            Verdict::Agrees => right = middle,
+            _ => wrong = middle,
+        }
+    }
+    trial.optimized(candidate, &limit(right), &before)?;
+    let Some((_, pass)) = trial.optimized(candidate, &limit(wrong), &after)? else {
+        output::result(&format!("the rewrite number {wrong} of {all} ends the process\n"))?;
+        return Ok(());
+    };
+    output::result(&format!(
+        "wrong from rewrite number {wrong} of {all} on, which is by `{pass}`"
+    ))?;
+    let flag = format!("--xla_disable_hlo_passes={pass}");
+    match trial.judge(candidate, &flag)? {
+        Verdict::Agrees => output::result(&format!("; right with `{flag}`\n"))?,
+        _ => output::result("; leaving the whole pass out does not help\n")?,
+    }
+    let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
+    let (old, new) = (read(&before), read(&after));
+    let diff = TextDiff::from_lines(&old, &new);
+    let mut text = diff.unified_diff().context_radius(1).to_string();
+    const MOST: usize = 4000;
+    if text.len() > MOST {
+        let end = (0..=MOST).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+        text.truncate(end);
+        text.push_str("…\n");
+    }
+    output::result(&text)
+}
