@@ -33,6 +33,9 @@ pub(crate) struct Arguments {
     /// Seconds to run the module for
     #[arg(long, default_value_t = 2.0)]
     seconds: f64,
+    /// Write the microseconds of each instruction here, for `rxla view --times`
+    #[arg(long, value_name = "FILE")]
+    times: Option<PathBuf>,
     /// Kernels to list
     #[arg(long, default_value_t = 20)]
     top: usize,
@@ -89,6 +92,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
         peak.flops / 1e9
     );
     table(&trace.events, &peak, arguments.top, &mut text);
+    if let Some(path) = &arguments.times {
+        let (rows, _) = rows(&trace.events);
+        let line = |row: &Row| format!("{} {:.3}\n", row.instruction, row.usual() / 1e3);
+        let lines: String = rows.iter().map(line).collect();
+        output::to(Some(path), lines.as_bytes())?;
+    }
     if trace.lost > 0 {
         let _ = writeln!(text, "{} events were too many to keep", trace.lost);
     }
@@ -171,6 +180,8 @@ fn parse(text: &str) -> Module {
 /// All events of one kernel.
 struct Row {
     name: Arc<str>,
+    /// Its name in the module.
+    instruction: String,
     /// Nanoseconds of each call, without what runs inside of it.
     times: Vec<u64>,
     flops: f64,
@@ -180,13 +191,14 @@ struct Row {
 impl Row {
     /// Of an event.
     fn new(event: &Event) -> Row {
-        let number = |name: &str| {
+        let detail = |name: &str| {
             let details = event.details.as_deref().unwrap_or_default();
-            let found = details.iter().find(|(known, _)| *known == name);
-            found.and_then(|(_, value)| value.parse().ok()).unwrap_or(0.0)
+            details.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
         };
+        let number = |name| detail(name).and_then(|value| value.parse().ok()).unwrap_or(0.0);
         Row {
             name: Arc::clone(&event.name),
+            instruction: detail("hlo_op").unwrap_or_default().to_owned(),
             times: Vec::new(),
             flops: number("flops"),
             bytes: number("bytes_accessed"),
