@@ -148,6 +148,11 @@ def test_a_click_tells_everything_about_an_instruction(show):
         "524 kFLOP",
     ]:
         assert part in details
+    # What is in a loop runs as often as the loop does.
+    tab.evaluate("rxlaView.select('sined')")
+    details = text_of(tab, "#details")
+    assert "runs10 times" in details and "2.05 k each" in details
+    tab.evaluate("rxlaView.select('product')")
     # From there to an operand.
     tab.evaluate(
         "[...document.querySelectorAll('#details .link')].find((l) => l.textContent === 'x').click()"
@@ -274,7 +279,9 @@ def test_colours_and_the_list_tell_what_is_dear(show):
     assert "measured time" in text_of(tab, "#cost-kind")
     costliest = "[...document.querySelectorAll('#costliest li')].map((l) => l.textContent)"
     assert tab.evaluate(costliest)[0] == "125.5 µsproduct"
-    for kind, first in [("FLOPs", "product"), ("bytes moved", "product"), ("functions (exp, …)", "useless")]:
+    tab.evaluate("rxlaView.select('product')")
+    assert "4.18 GFLOP/s" in text_of(tab, "#details")
+    for kind, first in [("FLOPs", "product"), ("bytes moved", "product"), ("functions (exp, …)", "sined")]:
         tab.evaluate(
             "(() => { const c = document.getElementById('colour');"
             f"c.value = [...c.options].find((o) => o.textContent === '{kind}').value;"

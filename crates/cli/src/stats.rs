@@ -6,7 +6,8 @@ use std::fmt::Write;
 use clap::Args;
 use rxla_base::Result;
 use rxla_hlo::cost::Costs;
-use rxla_hlo::{Module, Op};
+use rxla_hlo::{Module, Op, verify};
+use rxla_passes::control::trip_count::trip_count;
 
 use crate::input::{self, Layouts};
 use crate::{Answer, output};
@@ -28,7 +29,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
 
 fn describe(module: &Module) -> String {
     let mut counts: BTreeMap<&str, (usize, f64)> = BTreeMap::new();
-    let costs = Costs::of(module);
+    let costs = if verify(module).is_empty() {
+        Costs::with_trips(module, &|id| trip_count(module, id))
+    } else {
+        Costs::of(module)
+    };
     let mut constant_bytes = 0;
     for id in module.instruction_ids() {
         let instruction = &module[id];

@@ -1,10 +1,12 @@
 //! `rxla view`: modules as one HTML page.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rxla_base::{Error, Result, render_all};
-use rxla_hlo::verify_with_spans;
+use rxla_hlo::{Module, verify, verify_with_spans};
+use rxla_passes::control::trip_count::trip_count;
 use rxla_passes::{Event, Moment, Pipeline, RunOptions, Verify, pipeline_by_name};
 use rxla_view::{Builder, Options, Step, Text, TextKind};
 
@@ -28,7 +30,7 @@ pub(crate) struct Arguments {
     /// Run passes in order, such as `tuple-simplifier,dce`, and show each that changed something
     #[arg(long, value_delimiter = ',')]
     passes: Vec<String>,
-    /// Measured times: a line for each instruction, its name and microseconds
+    /// Measured times: a trace of rxla, or a line for each instruction, its name and microseconds
     #[arg(long, value_name = "FILE")]
     times: Option<PathBuf>,
     /// The page's title
@@ -78,7 +80,7 @@ fn add_files(builder: &mut Builder, arguments: &Arguments, files: &[String]) -> 
             program.clone_from(&input.module.name);
         }
         let title = if pipeline.is_some() { "input".to_owned() } else { stem(file) };
-        builder.add(&Step { program: &program, title: &title, module: &input.module });
+        add(builder, &program, &title, &input.module);
         let Some(pipeline) = &pipeline else { continue };
         let findings = verify_with_spans(&input.module, &input.spans);
         if !findings.is_empty() {
@@ -88,7 +90,7 @@ fn add_files(builder: &mut Builder, arguments: &Arguments, files: &[String]) -> 
         let mut module = input.module;
         let mut observe = |event: &Event<'_>| {
             if matches!(event.moment, Moment::After { rewrites, .. } if rewrites > 0) {
-                builder.add(&Step { program: &program, title: event.pass, module: event.module });
+                add(builder, &program, event.pass, event.module);
             }
         };
         let options = RunOptions {
@@ -110,6 +112,16 @@ fn pipeline(arguments: &Arguments) -> Result<Option<Pipeline>> {
     let Some(name) = &arguments.pipeline else { return Ok(None) };
     let found = pipeline_by_name(name);
     found.map(Some).ok_or_else(|| Error::invalid_argument(format!("there is no pipeline `{name}`")))
+}
+
+/// Adds a step; loops that count tell how often they run if the module is right.
+fn add(builder: &mut Builder, program: &str, title: &str, module: &Module) {
+    let step = Step { program, title, module };
+    if verify(module).is_empty() {
+        builder.add_with_trips(&step, &|id| trip_count(module, id));
+    } else {
+        builder.add(&step);
+    }
 }
 
 /// What a file of a folder is, by its name.
@@ -178,7 +190,7 @@ fn add_folder(builder: &mut Builder, options: &mut Options, folder: &str) -> Res
             }
         };
         let title = title(&dump.rest, &input.module.name);
-        builder.add(&Step { program: &program, title: &title, module: &input.module });
+        add(builder, &program, &title, &input.module);
     }
     if programs.is_empty() {
         return Err(Error::invalid_argument(format!("`{folder}` has no modules")));
@@ -277,15 +289,36 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     std::fs::read(path).map_err(cannot)
 }
 
-/// `NAME 12.5` or `NAME,12.5` a line; other lines, such as a table's head, are skipped.
+/// Microseconds by instruction. A trace tells those of each run of the program, on average; a text has
+/// `NAME 12.5` or `NAME,12.5` a line, and other lines, such as a table's head, are skipped.
 fn times(path: &Path) -> Result<Vec<(String, f64)>> {
-    let text = String::from_utf8_lossy(&read(path)?).into_owned();
-    let found: Vec<(String, f64)> = text.lines().filter_map(time).collect();
+    let bytes = read(path)?;
+    let found = match serde_json::from_slice::<serde_json::Value>(&bytes) {
+        Ok(trace) => trace_times(&trace),
+        Err(_) => String::from_utf8_lossy(&bytes).lines().filter_map(time).collect(),
+    };
     if found.is_empty() {
-        let problem = format!("`{}` has no line `NAME MICROSECONDS`", path.display());
+        let problem = format!(
+            "`{}` is no trace of a run, and has no line `NAME MICROSECONDS`",
+            path.display()
+        );
         return Err(Error::invalid_argument(problem));
     }
     Ok(found)
+}
+
+/// The times of ops in a trace as `--rxla_trace_to` writes it.
+fn trace_times(trace: &serde_json::Value) -> Vec<(String, f64)> {
+    let events = trace["traceEvents"].as_array().map_or(&[][..], Vec::as_slice);
+    let of_kind = |kind: &'static str| events.iter().filter(move |event| event["cat"] == kind);
+    let runs = of_kind("program").count().max(1) as f64;
+    let mut times: BTreeMap<&str, f64> = BTreeMap::new();
+    for event in of_kind("op") {
+        if let (Some(op), Some(time)) = (event["args"]["hlo_op"].as_str(), event["dur"].as_f64()) {
+            *times.entry(op).or_default() += time / runs;
+        }
+    }
+    times.into_iter().map(|(op, time)| (op.to_owned(), time)).collect()
 }
 
 fn time(line: &str) -> Option<(String, f64)> {
@@ -375,5 +408,16 @@ mod tests {
         assert_eq!(time("%dot,7"), Some(("dot".to_owned(), 7.0)));
         assert_eq!(time("instruction,microseconds"), None);
         assert_eq!(time(""), None);
+    }
+
+    #[test]
+    fn traces_tell_the_time_of_a_run() {
+        let event = |kind: &str, time: f64| serde_json::json!({"cat": kind, "dur": time, "args": {"hlo_op": "dot.3"}});
+        let events = [event("program", 9.0), event("program", 9.0), event("pass", 5.0)];
+        let ops = [event("op", 1.0), event("op", 2.0), event("op", 3.0)];
+        let all = [&events[..], &ops[..]].concat();
+        let trace = serde_json::json!({"traceEvents": all});
+        assert_eq!(trace_times(&trace), [("dot.3".to_owned(), 3.0)]);
+        assert_eq!(trace_times(&serde_json::json!([1])), []);
     }
 }

@@ -1,7 +1,7 @@
 //! What instructions cost, estimated from shapes: operations on numbers and bytes moved. These are
 //! the figures of XLA's cost analysis by name and meaning; they know nothing of any machine.
 //!
-//! A loop counts as often as its `known_trip_count` says, once if it says nothing. A conditional
+//! A loop counts as often as its `known_trip_count` says or the caller knows, else once. A conditional
 //! counts its dearest branch.
 
 use rxla_base::SecondaryMap;
@@ -51,15 +51,28 @@ impl Cost {
 pub struct Costs {
     instructions: SecondaryMap<Instruction, Cost>,
     computations: SecondaryMap<Computation, Option<Cost>>,
+    trips: SecondaryMap<Instruction, Option<f64>>,
+    runs: SecondaryMap<Computation, f64>,
 }
 
 impl Costs {
     /// Computations that call themselves, which only broken modules have, count nothing inside.
     pub fn of(module: &Module) -> Costs {
+        Costs::with_trips(module, &|_| None)
+    }
+
+    /// The costs where `trips` may know how often a loop runs that does not say it.
+    pub fn with_trips(module: &Module, trips: &dyn Fn(InstructionId) -> Option<u64>) -> Costs {
         let mut costs = Costs::default();
+        for id in module.instruction_ids() {
+            if let Op::While(_) = module[id].op {
+                costs.trips[id] = trip_count(&module[id]).or(trips(id).map(|count| count as f64));
+            }
+        }
         for &computation in module.computations() {
             costs.add(module, computation, 0);
         }
+        costs.count_runs(module);
         costs
     }
 
@@ -71,6 +84,32 @@ impl Costs {
     /// One run of a computation.
     pub fn computation(&self, id: ComputationId) -> Cost {
         self.computations[id].unwrap_or_default()
+    }
+
+    /// How often a loop runs, if that is known.
+    pub fn trips(&self, id: InstructionId) -> Option<f64> {
+        self.trips[id]
+    }
+
+    /// How often a computation runs when the program does: loops count their trips, branches are all
+    /// taken, and functions that run per element count once per call.
+    pub fn runs(&self, id: ComputationId) -> f64 {
+        self.runs[id]
+    }
+
+    fn count_runs(&mut self, module: &Module) {
+        if let Some(entry) = module.try_entry() {
+            self.runs[entry] = 1.0;
+        }
+        // Callers stand after what they call.
+        for &caller in module.computations().iter().rev() {
+            for &id in module[caller].instructions() {
+                let times = self.runs[caller] * self.trips[id].unwrap_or(1.0);
+                for called in module[id].op.called_computations() {
+                    self.runs[called] += times;
+                }
+            }
+        }
     }
 
     fn add(&mut self, module: &Module, computation: ComputationId, depth: usize) -> Cost {
@@ -88,7 +127,7 @@ impl Costs {
             let called = module[id].op.called_computations();
             let inner: Vec<Cost> =
                 called.iter().map(|&called| self.add(module, called, depth + 1)).collect();
-            let cost = with_inner(module, id, &inner);
+            let cost = with_inner(module, id, &inner, self.trips[id].unwrap_or(1.0));
             self.instructions[id] = cost;
             total = total.plus(cost);
         }
@@ -97,15 +136,15 @@ impl Costs {
     }
 }
 
-/// An instruction's cost where each computation that it calls costs `inner`.
-fn with_inner(module: &Module, id: InstructionId, inner: &[Cost]) -> Cost {
+/// An instruction's cost where each computation that it calls costs `inner`; a loop runs `trips` times.
+fn with_inner(module: &Module, id: InstructionId, inner: &[Cost], trips: f64) -> Cost {
     let instruction = &module[id];
     let own = own(module, id);
     let sum = || inner.iter().fold(Cost::default(), |sum, &cost| sum.plus(cost));
     let arithmetic = |cost: Cost| Cost { bytes: 0.0, ..cost };
     match &instruction.op {
         Op::Fusion(_) => own.plus(arithmetic(sum())),
-        Op::While(_) => sum().times(trip_count(instruction).unwrap_or(1.0)),
+        Op::While(_) => sum().times(trips),
         Op::Conditional(_) => inner.iter().fold(Cost::default(), |most, &cost| most.max(cost)),
         Op::Call(_) | Op::AsyncStart(_) => sum(),
         Op::Scan(_) => own.plus(sum()),
@@ -300,5 +339,19 @@ ENTRY main {
         assert_eq!(many, Cost { flops: 320.0, transcendentals: 320.0, bytes: 2560.0 });
         let total = costs.computation(module.entry());
         assert_eq!(total.flops, 320.0 + 128.0 + 16.0);
+        let fused = module[named(&module, "e")].parent();
+        assert_eq!((costs.runs(module.entry()), costs.runs(fused)), (1.0, 10.0));
+    }
+
+    #[test]
+    fn what_a_loop_says_comes_before_what_others_know() {
+        let mut module = module();
+        let site = named(&module, "loop");
+        let flops =
+            |module: &Module| Costs::with_trips(module, &|_| Some(3)).instruction(site).flops;
+        assert_eq!(flops(&module), 320.0);
+        module[site].info_mut().backend_config.clear();
+        assert_eq!(flops(&module), 96.0);
+        assert_eq!(Costs::of(&module).instruction(site).flops, 32.0);
     }
 }

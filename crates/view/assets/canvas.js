@@ -35,7 +35,7 @@ const canvas = document.getElementById("canvas");
 const pen = canvas.getContext("2d");
 const view = { x: 0, y: 0, k: 1 };
 // Everything the drawing depends on but the scene: see `main.js`.
-const look = { root: null, colour: "opcode", most: 1, selected: null, hover: null, hits: new Set(), change: null };
+const look = { root: null, at: null, colour: "opcode", most: 1, selected: null, hover: null, hits: new Set(), change: null };
 
 let isAsked = false;
 function redraw() {
@@ -152,7 +152,7 @@ function paint(node) {
   if (look.colour === "opcode") {
     return { fill: tint(colour, 0.22), border: tint(colour, 0.75), ink: theme.ink, far: colour };
   }
-  const value = costs[look.colour].of(node.home, node.place);
+  const value = totalOf(look.colour, look.at, node.home, node.place);
   if (!(value > 0)) return { fill: theme.surface, border: theme.line, ink: theme.muted, far: theme.line };
   // Four powers of ten from cold to hot.
   const fill = heat(1 + Math.log10(value / look.most) / 4);

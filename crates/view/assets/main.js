@@ -73,6 +73,7 @@ async function rebuild({ keep }) {
   if (mine !== generation) return;
   unit.generation = mine;
   look.root = unit;
+  look.at = at;
   look.change = changesToShow();
   measureMost();
   const { w, h } = paneSize();
@@ -105,7 +106,7 @@ function measureMost() {
   look.most = 0;
   if (look.colour === "opcode" || !look.root) return;
   eachNode(look.root, 0, 0, (node) => {
-    look.most = Math.max(look.most, costs[look.colour].of(node.home, node.place));
+    look.most = Math.max(look.most, totalOf(look.colour, look.at, node.home, node.place));
   });
 }
 
@@ -126,12 +127,17 @@ function fit() {
   redraw();
 }
 
+// All of it, or as much around the middle as can still be told apart.
 function fitAll() {
   if (!look.root) return;
   const { w, h } = paneSize();
-  view.k = Math.min((w - 20) / Math.max(1, look.root.graph.width), (h - 40) / Math.max(1, look.root.graph.height), 1.2);
+  const LEAST = 0.1;
+  const { width, height } = look.root.graph;
+  const whole = Math.min((w - 20) / Math.max(1, width), (h - 40) / Math.max(1, height), 1.2);
+  const middle = (h / 2 - view.y) / view.k;
+  view.k = Math.max(whole, LEAST);
   view.x = w / 2;
-  view.y = 20;
+  view.y = whole < LEAST ? Math.min(20, h / 2 - Math.min(middle, height) * view.k) : (h - height * view.k) / 2;
   redraw();
 }
 
@@ -614,7 +620,7 @@ function listCostliest() {
     const home = computation(id);
     if (inside.has(home.name)) continue;
     home.records.forEach((record, place) => {
-      const value = kind.of(home, place);
+      const value = totalOf(costKind(), at, home, place);
       if (value > 0 && !isOuter.test(opcodeOf(record))) all.push({ home, place, value });
     });
   }
@@ -624,7 +630,7 @@ function listCostliest() {
   fill(by("costliest"), ...all.slice(0, 40).map(({ home, place, value }) => {
     const name = nameOf(home.records[place]);
     const share = (100 * value) / total;
-    return element("li", { title: `${name}: ${kind.show(value)}, ${share.toFixed(1)} % of what is listed once`, onclick: () => { if (state.tab !== "text") setTab("graph"); select(name); } },
+    return element("li", { title: `${name}: ${kind.show(value)}, ${share.toFixed(1)} %${runsOf(at, home) > 1 ? `, in ${runsOf(at, home)} runs` : ""}`, onclick: () => { if (state.tab !== "text") setTab("graph"); select(name); } },
       element("span", { class: "count" }, kind.show(value)), name, element("span", { class: "bar", style: `width:${(100 * value) / all[0].value}%` }));
   }));
 }

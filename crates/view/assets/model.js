@@ -61,6 +61,16 @@ function step(program, index) {
   return found;
 }
 
+// How often a computation runs when the program does.
+function runsOf(at, home) {
+  at.runs ??= new Map(at.raw.computations.map((id, index) => [id, at.raw.runs[index]]));
+  return at.runs.get(home.id) || 1;
+}
+
+// The cost of all runs of an instruction; what was measured is that already.
+const totalOf = (kind, at, home, place) =>
+  costs[kind].of(home, place) * (kind === "time" ? 1 : runsOf(at, home));
+
 const find = (at, name) => (at.byName.has(name) ? computation(at.byName.get(name)) : undefined);
 
 // Which computation each instruction name stands in; names are unique in a module.

@@ -76,12 +76,17 @@ function showDetails(at, home, place, actions) {
   row(list, "computation", link(home.name, () => actions.open(home.name)));
   row(list, "op_name", opNameOf(record));
   if (sourceOf(record)) row(list, "source", link(sourceOf(record), () => actions.search(`src:${sourceOf(record)}`), "all of this line"));
-  const total = Math.max(...Object.keys(costs).map((kind) => (costs[kind].of(home, place) > 0 ? 1 : 0)));
-  if (total) {
-    for (const kind of Object.values(costs)) {
-      const value = kind.of(home, place);
-      if (value > 0) row(list, kind.title, kind.show(value));
-    }
+  const runs = runsOf(at, home);
+  if (runs > 1) row(list, "runs", `${runs} times`);
+  for (const kind of Object.values(costs)) {
+    const value = kind.of(home, place);
+    if (value > 0) row(list, kind.title, kind.show(value) + (runs > 1 && kind !== costs.time ? " each" : ""));
+  }
+  const time = costs.time.of(home, place);
+  if (time > 0) {
+    const per = (value, base, unit) => (value > 0 ? `${human((value * runs * 1e6) / time, base)}${unit}` : "");
+    const rates = [per(home.raw.flops[place], 1000, "FLOP/s"), per(home.raw.bytes[place], 1000, "B/s")];
+    row(list, "rate", rates.filter(Boolean).join(", "));
   }
   const buffer = home.raw.buffers.find(([defined]) => defined === place);
   if (buffer) row(list, "in memory", `${bytes(buffer[3])}, at ${buffer[1]} to ${buffer[2]} of ${home.records.length}`);
@@ -126,10 +131,10 @@ function showComputation(at, home, actions) {
   const list = element("dl");
   row(list, "instructions", String(home.records.length));
   for (const [kind, cost] of Object.entries(costs)) {
-    if (kind === "time") continue;
     const sum = home.records.reduce((all, _, place) => all + cost.of(home, place), 0);
     if (sum > 0) row(list, cost.title, cost.show(sum));
   }
+  if (runsOf(at, home) > 1) row(list, "runs", `${runsOf(at, home)} times`);
   if (home.raw.peak) row(list, "peak memory", bytes(home.raw.peak));
   row(list, "order", at.raw.scheduled ? "scheduled" : "operands before users; not scheduled");
   const parts = [element("h2", {}, home.name), element("div", { class: "dim" }, home.id === at.entry ? "entry computation" : "computation"), list];

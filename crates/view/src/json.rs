@@ -106,6 +106,7 @@ fn step(out: &mut Json, step: &StepModel) {
         out.field("title", |out| out.string(&step.title));
         out.field("scheduled", |out| out.raw(if step.is_scheduled { "true" } else { "false" }));
         out.field("computations", |out| out.integers(&step.computations));
+        out.field("runs", |out| out.list(&step.runs, |out, &runs| out.number(runs)));
         if let Some(entry) = step.entry {
             out.field("entry", |out| out.integer(entry.into()));
         }

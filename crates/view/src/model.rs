@@ -93,6 +93,8 @@ pub struct StepModel {
     pub title: String,
     pub is_scheduled: bool,
     pub computations: Vec<ComputationId>,
+    /// How often each of them runs when the program does.
+    pub runs: Vec<f64>,
     pub entry: Option<ComputationId>,
     /// Against the step before; empty for the first.
     pub changes: Vec<Change>,

@@ -34,6 +34,8 @@ struct ComputationKey {
     instructions: Vec<InstructionId>,
     root: Option<u32>,
     calls: Vec<ComputationId>,
+    /// Of loops in it, which need not say so themselves: a count, or 0 where it is not known.
+    trips: Vec<u64>,
     is_entry: bool,
 }
 
@@ -52,8 +54,17 @@ impl Builder {
     /// Adds a step after those that are there. Modules need not have passed the verifier, but must
     /// be free of cycles, as all readers see to.
     pub fn add(&mut self, step: &Step<'_>) {
+        self.add_with_trips(step, &|_| None);
+    }
+
+    /// The same where `trips` may know how often loops run.
+    pub fn add_with_trips(
+        &mut self,
+        step: &Step<'_>,
+        trips: &dyn Fn(hlo::InstructionId) -> Option<u64>,
+    ) {
         let module = step.module;
-        let costs = Costs::of(module);
+        let costs = Costs::with_trips(module, trips);
         let mut stored = Stored::default();
         for &computation in module.computations() {
             self.computation(module, computation, &costs, &mut stored, 0);
@@ -62,10 +73,13 @@ impl Builder {
             Visit::Done(id) => Some(id),
             Visit::New | Visit::Open => None,
         };
+        let computations = module.computations().iter().filter_map(|&c| Some((id(c)?, c)));
+        let (computations, runs) = computations.map(|(id, c)| (id, costs.runs(c))).unzip();
         let mut new = StepModel {
             title: step.title.to_owned(),
             is_scheduled: module.config.is_scheduled,
-            computations: module.computations().iter().filter_map(|&c| id(c)).collect(),
+            computations,
+            runs,
             entry: module.try_entry().and_then(id),
             changes: Vec::new(),
         };
@@ -157,7 +171,9 @@ impl Builder {
         let root = root.and_then(|root| order.iter().position(|&id| id == root));
         let root = root.map(|place| place as u32);
         let name = self.string(content.name());
-        let key = ComputationKey { name, instructions, root, calls, is_entry };
+        let loops = order.iter().filter(|&&id| matches!(module[id].op, Op::While(_)));
+        let trips = loops.map(|&id| costs.trips(id).unwrap_or(0.0) as u64).collect();
+        let key = ComputationKey { name, instructions, root, calls, trips, is_entry };
         let id = match self.computations.get(&key) {
             Some(&id) => id,
             None => {

@@ -2,7 +2,7 @@
 
 mod carried;
 pub mod conditional_simplifier;
-mod trip_count;
+pub mod trip_count;
 pub mod while_loop_constant_sinking;
 pub mod while_loop_dot_motion;
 pub mod while_loop_invariant_code_motion;

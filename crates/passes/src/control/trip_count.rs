@@ -6,8 +6,9 @@ use rxla_hlo::{BinaryKind, ComputationId, ElementType, InstructionId, Module, Op
 
 use crate::view;
 
-/// The number of times that the body of a `while` runs, if the loop counts.
-pub(super) fn trip_count(m: &Module, site: InstructionId) -> Option<u64> {
+/// The number of times that the body of a `while` runs, if the loop counts. The module has passed the
+/// verifier.
+pub fn trip_count(m: &Module, site: InstructionId) -> Option<u64> {
     let Op::While(op) = &m[site].op else { return None };
     if view::is_false(m, m[op.condition].root()) {
         return Some(0);
