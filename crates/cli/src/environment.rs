@@ -28,6 +28,9 @@ pub(crate) fn flags() -> Arc<Flags> {
             notice::warn_once(&format!("{variable}: {warning}"));
         }
     }
+    if let Ok(threads @ 1..) = usize::try_from(flags.rxla_threads) {
+        rxla_cpu::use_threads(threads);
+    }
     Arc::new(flags)
 }
 

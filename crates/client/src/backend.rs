@@ -6,6 +6,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use rxla_base::{Error, Result};
+use rxla_flags::Flags;
 use rxla_hlo::{Literal, Module};
 
 use crate::compile_options::{CompileOptions, LogicalDevice};
@@ -18,6 +19,9 @@ pub trait Backend: Send + Sync {
 
     /// Higher is asked first.
     fn priority(&self) -> i32;
+
+    /// Takes what the flags of a new client say about the whole process.
+    fn configure(&self, _flags: &Flags) {}
 
     /// Compiles a verified module. `UNIMPLEMENTED` means that another backend may try.
     fn compile(&self, module: &Arc<Module>, options: &CompileOptions) -> Result<Box<dyn Program>>;

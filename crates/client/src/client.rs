@@ -79,6 +79,9 @@ impl Client {
         backends.sort_by_key(|backend| std::cmp::Reverse(backend.priority()));
         let meetings = Meetings::new(options.meeting_timeout);
         let ClientOptions { platform, flags, .. } = options;
+        for backend in &backends {
+            backend.configure(&flags);
+        }
         Ok(Client(Arc::new(Inner { platform, devices, backends, flags, meetings })))
     }
 

@@ -7,6 +7,8 @@
 mod image;
 
 use std::panic::resume_unwind;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, OnceLock};
 
 use rxla_base::{Error, Memory, Result};
@@ -15,7 +17,7 @@ use rxla_hlo::literal::Bytes;
 use rxla_hlo::{ArrayLiteral, ArrayShape, ElementType, InstructionId, Literal, Module};
 use rxla_interpreter::{DeviceId, Interpreter, Options, Session};
 use rxla_llvm::Code;
-use rxla_runtime::{Allocator, Block, Context, Pool};
+use rxla_runtime::{Allocator, Block, Context, Pool, available_threads};
 use smallvec::SmallVec;
 
 use crate::buffers::Output;
@@ -56,10 +58,26 @@ pub fn resolve(name: &str) -> Option<*const u8> {
     }
 }
 
+/// Of how many threads the pool is made. 0: as many as there are cores for this process.
+static THREADS: AtomicUsize = AtomicUsize::new(0);
+
+/// How many threads all programs of the process share; without effect once one has run.
+pub fn use_threads(threads: usize) {
+    THREADS.store(threads.min(MOST_THREADS), Relaxed);
+}
+
+/// More only serves to spend memory.
+const MOST_THREADS: usize = 1024;
+
 /// The threads that all programs of the process share.
 fn pool() -> &'static Arc<Pool> {
     static POOL: OnceLock<Arc<Pool>> = OnceLock::new();
-    POOL.get_or_init(|| Pool::new(None))
+    POOL.get_or_init(|| {
+        Pool::with_threads(match THREADS.load(Relaxed) {
+            0 => available_threads(),
+            threads => threads,
+        })
+    })
 }
 
 /// A leaf of the result.

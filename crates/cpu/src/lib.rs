@@ -45,7 +45,7 @@ use rxla_llvm::Compiler;
 use rxla_passes::{Event, Report, RunOptions, Verify};
 
 pub use compile::{Options, compile, timings};
-pub use executable::Executable;
+pub use executable::{Executable, use_threads};
 pub use program::Marks;
 pub use rxla_llvm::{DiskCache, Key};
 

@@ -55,7 +55,7 @@ const SECTIONS: &[(&str, &str, fn(&Row) -> bool)] = &[
         |row| row.area == Area::Reports && row.name.starts_with("xla_"),
     ),
     ("Of XLA: what is compiled", "", |row| row.area == Area::Code && row.name.starts_with("xla_")),
-    ("Of XLA: clients", "", |row| row.area == Area::Client),
+    ("Of XLA: clients", "", |row| row.area == Area::Client && row.name.starts_with("xla_")),
     ("Of rxla", "", |row| row.name.starts_with("rxla_")),
 ];
 

@@ -69,6 +69,8 @@ flags! {
     xla_force_host_platform_device_count: i64 = 1, Client,
         "Number of devices that a client has.";
 
+    rxla_threads: i64 = 0, Client,
+        "Threads that all programs of the process share, the calling one included; the first client of a process decides. 0: as many as there are cores for this process.";
     rxla_dump: Vec<String> = vec!["all".to_owned()], Reports,
         "What goes to the folder of `--xla_dump_to`, of `hlo`, `buffers`, `kernels` (kernel IR), `llvm` (LLVM IR before and after its passes), `asm`, `timing`; or `all`.";
     rxla_trace_to: String = String::new(), Reports,

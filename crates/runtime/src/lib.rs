@@ -36,4 +36,4 @@ mod system;
 
 pub use allocator::{Allocator, Block};
 pub use context::Context;
-pub use pool::Pool;
+pub use pool::{Pool, available_threads};

@@ -77,13 +77,8 @@ pub fn available_threads() -> usize {
 }
 
 impl Pool {
-    /// A pool of as many threads as the process may keep busy, but at most `limit`. The calling
-    /// thread is one of them, so that a pool of one has no workers.
-    pub fn new(limit: Option<usize>) -> Arc<Pool> {
-        Pool::with_threads(available_threads().min(limit.unwrap_or(usize::MAX)))
-    }
-
-    /// A pool of exactly so many threads, the calling one included, as far as the system gives them.
+    /// A pool of so many threads, as far as the system gives them. The calling thread is one of
+    /// them, so that a pool of one has no workers.
     pub fn with_threads(threads: usize) -> Arc<Pool> {
         let shared = Arc::new(Shared {
             slots: Default::default(),

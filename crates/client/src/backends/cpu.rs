@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use rxla_base::{RecordReader, RecordWriter, Result};
 use rxla_cpu::{Executable, Key, Marks};
+use rxla_flags::Flags;
 use rxla_hlo::{Literal, Module};
 use rxla_trace::{Kind, span};
 
@@ -34,6 +35,12 @@ impl Backend for CpuBackend {
 
     fn priority(&self) -> i32 {
         10
+    }
+
+    fn configure(&self, flags: &Flags) {
+        if let Ok(threads @ 1..) = usize::try_from(flags.rxla_threads) {
+            rxla_cpu::use_threads(threads);
+        }
     }
 
     fn compile(&self, module: &Arc<Module>, options: &CompileOptions) -> Result<Box<dyn Program>> {
