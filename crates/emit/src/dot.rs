@@ -111,16 +111,13 @@ pub(crate) fn element(emitter: &mut Emitter<'_>, node: &Node, op: &Dot) -> Resul
         let straight = total <= STRAIGHT && emitter.learned.is_none();
         if straight {
             loops.iter_mut().for_each(|each| each.style = Style::Straight);
-            let mut sum: Option<Element> = None;
+            // Zero is added to the first as well: it makes a negative zero positive.
+            let mut sum = zero(emitter);
             emitter.nest(id, sizes.len(), &loops, &[], &mut |emitter, index, _| {
                 let next = product(emitter, index)?;
-                sum = Some(match sum {
-                    Some(sum) => ops::binary(emitter.builder, BinaryKind::Add, term, sum, next)?,
-                    None => next,
-                });
+                sum = ops::binary(emitter.builder, BinaryKind::Add, term, sum.clone(), next)?;
                 Ok(Vec::new())
             })?;
-            let sum = sum.ok_or_else(|| Error::internal("a dot of nothing"))?;
             return ops::convert(emitter.builder, term, result, sum);
         }
         let start = zero(emitter).values();
