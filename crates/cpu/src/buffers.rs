@@ -78,6 +78,14 @@ pub enum Care {
 /// Places start at multiples of this, so that vectors never cross a cache line needlessly.
 pub const ALIGN: u64 = 64;
 
+/// What is smaller than a cache line starts at multiples of this.
+const SMALL_ALIGN: u64 = 16;
+
+/// What divides the address of something of so many bytes in temporary memory.
+pub fn temp_align(bytes: u64) -> u64 {
+    if bytes < ALIGN { SMALL_ALIGN } else { ALIGN }
+}
+
 impl Buffers {
     /// `donated` lists arguments that may become outputs: (argument, output).
     pub fn new(plan: &Plan, in_place: InPlace<'_>, donated: &[(usize, usize)]) -> Buffers {
@@ -523,7 +531,8 @@ impl<'a> Assignment<'a> {
                         }
                     }
                     ranges.sort_unstable_by_key(|range| range.start);
-                    wanted.push((number, class.bytes.next_multiple_of(ALIGN), ranges));
+                    let bytes = class.bytes.next_multiple_of(temp_align(class.bytes));
+                    wanted.push((number, bytes, ranges));
                 }
             }
         }

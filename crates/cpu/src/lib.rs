@@ -128,7 +128,8 @@ pub fn lower_with(module: &Module, options: &Lower) -> Result<Lowered> {
     drop(span);
     let kernels = kernels::Kernels::new(module);
     let in_place = |compute: &plan::Compute, operand: usize, result: usize| {
-        kernels.in_place(compute.instruction, operand, result)
+        let id = compute.instruction;
+        kernels.in_place(id, operand, result) || program::in_place(module, id, operand, result)
     };
     let span = rxla_trace::span(rxla_trace::Kind::Compile, || "buffer assignment");
     let donated = donated(module);

@@ -15,6 +15,8 @@ mod memory;
 mod runtime;
 mod sort;
 
+pub(crate) use runtime::in_place;
+
 use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;

@@ -150,7 +150,9 @@ pub(super) fn work(module: &Module, id: InstructionId) -> f64 {
         Op::Gather(_) => 3.0,
         Op::Dot(_) => products(module, id).unwrap_or(0) as f64 * 0.6,
         Op::Pad(_) | Op::Concatenate(_) | Op::DynamicSlice(_) => 0.5,
-        Op::Broadcast(_) | Op::Iota(_) | Op::Reshape(_) | Op::Slice(_) => 0.1,
+        // No more than to load it.
+        Op::Iota(_) => 0.0,
+        Op::Broadcast(_) | Op::Reshape(_) | Op::Slice(_) => 0.1,
         Op::ReducePrecision(_) | Op::Transpose(_) => 1.0,
         _ => 0.3,
     };

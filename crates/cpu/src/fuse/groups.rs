@@ -152,7 +152,10 @@ fn pays(module: &Module, id: InstructionId, ways: &[Way], groups: usize, reads: 
     let traffic = bytes(module, id) as f64 * BYTE * (1 + groups) as f64;
     let work = work(module, id);
     // Rows read down columns are slow unless a transposition of its own does it by tiles.
-    if moves_minor_dimension(module, id) && bytes(module, id) > 32 << 10 {
+    if moves_minor_dimension(module, id)
+        && bytes(module, id) > 32 << 10
+        && !is_made(module, module[id].operands()[0], MADE_DEPTH)
+    {
         return false;
     }
     let own_reads = module[id].operands().iter().map(|&operand| read_bytes(module, operand));
@@ -166,6 +169,21 @@ fn read_bytes(module: &Module, operand: InstructionId) -> usize {
         Op::Broadcast(_) | Op::Iota(_) | Op::Constant(_) => 0,
         _ => bytes(module, operand),
     }
+}
+
+/// How many instructions are looked at one after the other to see where elements come from.
+const MADE_DEPTH: u32 = 6;
+
+/// Whether elements are made from indices and single values, with no array to be read.
+fn is_made(module: &Module, id: InstructionId, depth: u32) -> bool {
+    let op = &module[id].op;
+    if elements(module, id) == 1 || matches!(op, Op::Iota(_)) {
+        return true;
+    }
+    let passes = op.is_elementwise() || matches!(op, Op::Broadcast(_));
+    passes
+        && depth > 0
+        && module[id].operands().iter().all(|&operand| is_made(module, operand, depth - 1))
 }
 
 /// Whether neighbours in the result of a transposition are no neighbours in its operand.

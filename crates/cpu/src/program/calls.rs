@@ -6,7 +6,7 @@ use rxla_emit::{Destination, Element, Part, Source, Updates};
 use rxla_kernel::{Builder, Linkage, Statement, Type, Value};
 
 use super::{Driver, FALLBACK, is_pure, memory};
-use crate::buffers::{ALIGN, Place, in_register};
+use crate::buffers::{ALIGN, Place, in_register, temp_align};
 use crate::plan::{Block, Compute, Leaf, Plan, Step, ValueId};
 
 /// Work of an instruction up to which it stands in the driver itself.
@@ -262,7 +262,8 @@ impl Driver<'_> {
             // The caller's memory is aligned for its elements and no more.
             Place::Argument(_) => self.shape(value).element_type.byte_width().min(8) as u32,
             Place::Register => 16,
-            Place::Constant(_) | Place::Result(_) | Place::Temp(_) => ALIGN as u32,
+            Place::Temp(_) => temp_align(self.shape(value).byte_size().unwrap_or(0) as u64) as u32,
+            Place::Constant(_) | Place::Result(_) => ALIGN as u32,
         }
     }
 

@@ -8,7 +8,7 @@ use rxla_hlo::op::{self, CustomCallApiVersion};
 use rxla_hlo::{ArrayShape, ElementType, InstructionId, Module, Shape};
 use rxla_runtime::linear::{Cholesky, Diagonal, Form, Lu, Side, Triangle, TriangularSolve};
 
-use super::runtime::{matrices, number};
+use super::runtime::{TRIANGULAR_SOLVE, matrices, number};
 
 /// The kernel for a custom call and its description, if there is one.
 pub(super) fn call(
@@ -85,7 +85,7 @@ pub(super) fn call(
                     _ => return None,
                 },
             };
-            ("rxla_triangular_solve", fits.then_some(solve)?.encode())
+            (TRIANGULAR_SOLVE, fits.then_some(solve)?.encode())
         }
         _ => return None,
     })

@@ -3,7 +3,7 @@
 
 use rxla_base::{Error, Result};
 use rxla_hlo::op::{self, FftType, TransposeKind, WindowDimension};
-use rxla_hlo::{ArrayShape, ElementType, Module, Op};
+use rxla_hlo::{ArrayShape, ElementType, InstructionId, Module, Op};
 use rxla_kernel::{Builder, Type, Value};
 use rxla_runtime::convolution::{Convolution, Spatial};
 use rxla_runtime::dot::{BatchDim, Dim, Dot};
@@ -75,6 +75,23 @@ impl Driver<'_> {
     }
 }
 
+/// Whether a kernel of the runtime may write a result where an operand lies.
+pub(crate) fn in_place(module: &Module, id: InstructionId, operand: usize, result: usize) -> bool {
+    match &module[id].op {
+        Op::Cholesky(_) => (operand, result) == (0, 0),
+        Op::TriangularSolve(_) => (operand, result) == (1, 0),
+        Op::CustomCall(op) => {
+            let solves = (operand, result) == (1, 0);
+            solves
+                && super::lapack::call(module, id, op)
+                    .is_some_and(|(name, code)| name == TRIANGULAR_SOLVE && code.is_ok())
+        }
+        _ => false,
+    }
+}
+
+pub(super) const TRIANGULAR_SOLVE: &str = "rxla_triangular_solve";
+
 fn call(module: &Module, compute: &Compute) -> Option<Call> {
     let id = compute.instruction;
     if compute.operands.contains(&Leaf::Token) {
@@ -91,7 +108,7 @@ fn call(module: &Module, compute: &Compute) -> Option<Call> {
         Op::Fft(op) => ("rxla_fft", transform(op, shape(0)?, result()?)?.encode()),
         Op::Cholesky(op) => ("rxla_cholesky", cholesky(op, shape(0)?)?.encode()),
         Op::TriangularSolve(op) => {
-            ("rxla_triangular_solve", triangular_solve(op, shape(0)?, shape(1)?)?.encode())
+            (TRIANGULAR_SOLVE, triangular_solve(op, shape(0)?, shape(1)?)?.encode())
         }
         Op::TopK(op) => ("rxla_topk", top_k(op, shape(0)?)?.encode()),
         Op::CustomCall(op) => super::lapack::call(module, id, op)?,

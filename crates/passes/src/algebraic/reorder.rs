@@ -20,6 +20,7 @@ pub(super) const RULES: &[NamedRule] = rules![
     transpose_twice,
     transpose_of_broadcast,
     transpose_of_iota,
+    transpose_of_new_ones,
     transpose_of_ones,
     transpose_of_reverse,
     reverse_nothing,
@@ -180,6 +181,21 @@ fn transpose_of_iota(m: &mut Module, i: InstructionId) -> Option<InstructionId> 
     let Op::Iota(iota) = &m[inner].op else { return None };
     let iota_dimension = order.iter().position(|&from| from == iota.iota_dimension)? as i64;
     Some(view::add_same(m, i, Iota { iota_dimension }, &[]))
+}
+
+/// `transpose(reshape(x)) => reshape(transpose(x))` where the reshape only puts in or takes out ones
+fn transpose_of_new_ones(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
+    let (dimensions, inner) = transposed(m, i)?;
+    view::static_array(m, i)?;
+    let x = reshaped(m, inner)?;
+    let from = view::dims(m, x)?;
+    let places = matching(from, view::dims(m, inner)?)?;
+    let at = |&place: &i64| (0..).zip(&places).find(|(_, own)| **own == Some(place));
+    let ones = (0..).zip(from).filter(|(_, size)| **size == 1).map(|(dimension, _)| dimension);
+    let others = dimensions.iter().filter_map(|place| at(place).map(|(dimension, _)| dimension));
+    let dimensions: Dims = ones.chain(others).collect();
+    let moved = view::add(m, i, Transpose { dimensions }, &[x]);
+    Some(view::add_same(m, i, Reshape::default(), &[moved]))
 }
 
 /// `transpose(x) => reshape(x)` where it only moves dimensions of size 1
