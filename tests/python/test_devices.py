@@ -203,3 +203,14 @@ def test_custom_partitioners_that_fail_are_heard(mesh):
     f.def_partition(partition, sharding_rule="i j -> i j")
     with jax.set_mesh(mesh), pytest.raises(jax.errors.JaxRuntimeError, match="not on a Sunday"):
         jax.jit(f)(jax.device_put(X, NamedSharding(mesh, P("x", "y"))))
+
+
+def test_layouts_left_to_the_compiler_follow_transpositions():
+    from jax.experimental.layout import Format, Layout
+
+    f = jax.jit(lambda x: jnp.tanh(x.T), out_shardings=Format(Layout.AUTO))
+    program = f.lower(X).compile()
+    assert program.output_formats.layout.major_to_minor == (1, 0)
+    np.testing.assert_allclose(program(X), np.tanh(X.T), rtol=1e-6)
+    program = jax.jit(lambda x: x @ x.T, out_shardings=Format(Layout.AUTO)).lower(X).compile()
+    assert program.output_formats.layout.major_to_minor == (0, 1)

@@ -221,3 +221,69 @@ pub(crate) fn is_grid(tiles: &Tiles) -> bool {
         .filter(|&dimension| tiles.counts[dimension] > 1)
         .all(|dimension| grid.take(&tiles.axis(dimension)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(places: &[i64]) -> Axis {
+        Axis { count: places.iter().max().map_or(1, |last| last + 1), places: places.to_vec() }
+    }
+
+    fn tiles(axes: &[&[i64]]) -> Tiles {
+        let mut tiles = Tiles::whole(axes.len(), 4);
+        for (dimension, places) in axes.iter().enumerate() {
+            tiles.set_axis(dimension, &axis(places));
+        }
+        tiles
+    }
+
+    const WHOLE: &[i64] = &[0; 4];
+    const X: &[i64] = &[0, 0, 1, 1];
+    const Y: &[i64] = &[0, 1, 0, 1];
+
+    /// `ij, jk -> ik`.
+    fn product() -> Rule {
+        let mut rule = Rule::new(&[&[8, 8], &[8, 6]], &[&[8, 6]]);
+        rule.join(Factor::Kept, [(0, 0)], [(0, 0)]);
+        rule.join(Factor::Kept, [(1, 1)], [(0, 1)]);
+        rule.join(Factor::Combined(BinaryKind::Add), [(0, 1), (1, 0)], []);
+        rule
+    }
+
+    #[test]
+    fn factors_share_no_devices() {
+        let rule = product();
+        // The right operand cuts its columns as the left one does its rows: rows come first.
+        let operands = [Some(tiles(&[X, Y])), Some(tiles(&[WHOLE, X]))];
+        let choice = rule.choose(&[None], &operands, 4);
+        assert_eq!(choice, [Some(axis(X)), None, Some(axis(Y))]);
+        let (kind, along) = rule.combined(&choice).unwrap();
+        assert_eq!((kind, along), (BinaryKind::Add, vec![&axis(Y)]));
+        assert_eq!(rule.results[0].tiles(&choice, 4), tiles(&[X, WHOLE]));
+        // What the result wants goes first, so nothing is left to sum.
+        let choice = rule.choose(&[Some(tiles(&[X, Y]))], &operands, 4);
+        assert_eq!(choice, [Some(axis(X)), Some(axis(Y)), None]);
+        assert!(rule.combined(&choice).is_none());
+    }
+
+    #[test]
+    fn factors_are_cut_evenly() {
+        let by_four: &[i64] = &[0, 1, 2, 3];
+        let choice = product().choose(&[Some(tiles(&[WHOLE, by_four]))], &[None, None], 4);
+        assert_eq!(choice, [None, None, None]);
+        let mut rule = Rule::new(&[&[8]], &[&[8]]);
+        rule.join(Factor::Outer(2), [(0, 0)], [(0, 0)]);
+        assert_eq!(rule.choose(&[None], &[Some(tiles(&[by_four]))], 4), [None]);
+        assert_eq!(rule.choose(&[None], &[Some(tiles(&[X]))], 4), [Some(axis(X))]);
+    }
+
+    #[test]
+    fn a_grid_gives_every_cell_to_equally_many() {
+        assert!(is_grid(&tiles(&[X, Y])));
+        assert!(!is_grid(&tiles(&[X, X])));
+        assert!(!is_grid(&tiles(&[&[0, 0, 0, 1]])));
+        assert!(axis(&[0, 1, 2, 3]).refines(&axis(X)));
+        assert!(!axis(&[0, 1, 2, 3]).refines(&axis(Y)));
+    }
+}

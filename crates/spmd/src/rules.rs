@@ -413,3 +413,27 @@ fn custom_call(
     }
     Some(rule)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reshapes_keep_rows_of_groups() {
+        assert_eq!(outermost_of_groups(&[6, 4], &[6, 4]), [(0, 0), (1, 1)]);
+        assert_eq!(outermost_of_groups(&[6, 4, 5], &[24, 5]), [(0, 0), (2, 1)]);
+        assert_eq!(outermost_of_groups(&[24, 5], &[6, 4, 5]), [(0, 0), (1, 2)]);
+        assert_eq!(outermost_of_groups(&[1, 6, 1, 4], &[6, 4, 1]), [(1, 0), (3, 1)]);
+        assert_eq!(outermost_of_groups(&[4, 6], &[6, 4]), [(0, 0)]);
+        assert_eq!(outermost_of_groups(&[0, 6], &[6, 0]), []);
+        assert_eq!(outermost_of_groups(&[1], &[]), []);
+    }
+
+    #[test]
+    fn splats_have_one_element() {
+        assert!(is_splat(&[1, 2, 1, 2, 1, 2], 3));
+        assert!(!is_splat(&[1, 2, 1, 2, 1, 3], 3));
+        assert!(!is_splat(&[1, 2], 1));
+        assert!(!is_splat(&[], 0));
+    }
+}

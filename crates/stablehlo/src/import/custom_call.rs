@@ -34,7 +34,8 @@ pub(super) fn custom_call<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Result {
     }
     match target {
         "ApproxTopK" => compiler_calls::approx_top_k(cx, view),
-        "LayoutConstraint" | "annotate_device_placement" => sdy::identity(cx, view),
+        "LayoutConstraint" => layout_constraint(cx, view),
+        "annotate_device_placement" => sdy::identity(cx, view),
         "Sharding" if !cx.is_partitioned() => sdy::identity(cx, view),
         "ragged_all_to_all" => collectives::ragged_all_to_all(cx, view),
         "shape_assertion" => compiler_calls::shape_assertion(cx, view),
@@ -129,6 +130,19 @@ pub(super) fn called<'a>(cx: &Importer<'a>, view: View<'a>) -> Result<Vec<Comput
             Ok(calls::callee(cx, view, symbol.as_bytes())?.1)
         })
         .collect()
+}
+
+/// A value whose layout is said. All values are row-major between parameters and results, so only a
+/// result whose layout is open shows it.
+fn layout_constraint<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Result {
+    let shapes = view.result_shapes()?;
+    let laid_out = layouts(view, "result_layouts", &shapes)?.unwrap_or_default();
+    for (&operand, shape) in cx.operands(view)?.iter().zip(&laid_out) {
+        if let Some(layout) = shape.as_array().and_then(|array| array.layout.as_deref()) {
+            cx.layouts.insert(operand, layout.clone());
+        }
+    }
+    sdy::identity(cx, view)
 }
 
 /// A custom call passed on as it is.

@@ -7,7 +7,7 @@ use rxla_hlo::{
 
 use super::attributes::View;
 use super::importer::{Importer, Result};
-use super::{ArgumentForm, block, sharding};
+use super::{ArgumentForm, auto_layout, block, sharding};
 use crate::mlir::{Attribute, FunctionType};
 
 /// XLA's number of the memory space of each memory kind.
@@ -114,9 +114,43 @@ pub(super) fn arguments<'a>(cx: &mut Importer<'a>, view: View<'a>, ty: &Function
             _ => Dims::from_slice(&[index as i64]),
         };
         place_in_memory(view, attributes, &mut result, &path)?;
+        let is_auto = attributes.entry("mhlo.layout_mode").and_then(Attribute::as_str);
+        if is_auto == Some("auto") {
+            choose_layout(cx, &mut result, &path, &parameters);
+        }
     }
     cx.module.config.entry_computation_layout = Some(ComputationLayout { parameters, result });
     Ok(())
+}
+
+/// Gives the result at `path` the layout that costs least.
+fn choose_layout(cx: &Importer<'_>, result: &mut Shape, path: &Dims, parameters: &[Shape]) {
+    if cx.options.arguments == ArgumentForm::Tupled {
+        return;
+    }
+    let root = cx.module[cx.computation()].root();
+    let value = match path[..] {
+        [index] => cx.module[root].operands()[index as usize],
+        _ => root,
+    };
+    let Some(mut chosen) = auto_layout::of_result(&cx.module, value, parameters, &cx.layouts)
+    else {
+        return;
+    };
+    let place = |shape: &mut Shape| {
+        if let Shape::Array(array) = shape {
+            chosen.memory_space = array.layout.as_ref().map_or(0, |layout| layout.memory_space);
+            array.layout = Some(Box::new(chosen));
+        }
+    };
+    match result {
+        Shape::Tuple(parts) => {
+            let mut parts = parts.to_vec();
+            place(&mut parts[path[0] as usize]);
+            *result = Shape::tuple(parts);
+        }
+        single => place(single),
+    }
 }
 
 /// Puts shardings on parameters: each its own, or all as one tuple.
@@ -157,7 +191,7 @@ fn place_in_memory(
         Some(mode) => {
             let wrong = || view.wrong("mhlo.layout_mode", "`default`, `auto` or a layout");
             match mode.as_str().ok_or_else(wrong)? {
-                // What the backend likes best is for now what it takes by default.
+                // Parameters are taken as they are by default; results are looked at later.
                 "default" | "auto" => None,
                 text => Some(rxla_hlo::text::parse_layout(text).map_err(|findings| {
                     let reason = sharding::reason(&findings);

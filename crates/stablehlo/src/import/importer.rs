@@ -43,6 +43,8 @@ pub(super) struct Importer<'a> {
     pub(super) scalar_depth: usize,
     /// Bodies of functions copied so far.
     pub(super) inlined: usize,
+    /// Values whose layout the program says.
+    pub(super) layouts: FxHashMap<InstructionId, hlo::Layout>,
 }
 
 /// A computation under construction and the values known in it.
@@ -67,6 +69,7 @@ impl<'a> Importer<'a> {
             manual_axes: Vec::new(),
             inline_depth: 0,
             scalar_depth: 0,
+            layouts: FxHashMap::default(),
             inlined: 0,
         }
     }

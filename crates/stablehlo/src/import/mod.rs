@@ -16,6 +16,7 @@
 //! One file holds one family of operations; [`table`] says which function lowers which.
 
 mod attributes;
+mod auto_layout;
 mod block;
 mod build;
 mod calls;
