@@ -292,6 +292,17 @@ def test_colours_and_the_list_tell_what_is_dear(show):
         assert tab.evaluate("document.querySelectorAll('#legend i').length") == 5
 
 
+def test_long_tuples_are_folded(show):
+    many = ", ".join(f"f32[{n},2]{{1,0}}" for n in range(1, 9))
+    lines = [f"  p{n} = f32[{n},2]{{1,0}} parameter({n - 1})" for n in range(1, 9)]
+    names = ", ".join(f"p{n}" for n in range(1, 9))
+    text = "\n".join(["HloModule t", "ENTRY e {", *lines, f"  ROOT t = ({many}) tuple({names})", "}", ""])
+    tab = show({"model.hlo": text})
+    tab.evaluate("rxlaView.select('t')")
+    assert text_of(tab, "#details summary") == "(8 elements)"
+    assert "7  f32[8,2]{1,0}" in text_of(tab, "#details details pre")
+
+
 def write_times(text):
     import tempfile
 

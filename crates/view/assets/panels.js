@@ -64,13 +64,21 @@ function row(list, title, content) {
   list.append(element("dt", {}, title), element("dd", {}, content));
 }
 
+// A shape as it is, or a long tuple with its elements one by one when asked for.
+function shapeParts(shape) {
+  const elements = shape.startsWith("(") ? elementsOf(shape) : [];
+  if (elements.length < 5) return shape;
+  const lines = elements.map((text, index) => `${String(index).padStart(3)}  ${text}`);
+  return element("details", {}, element("summary", {}, short(shape)), element("pre", {}, lines.join("\n")));
+}
+
 // The panel at the right: everything about an instruction.
 function showDetails(at, home, place, actions) {
   const record = home.records[place];
   const name = nameOf(record);
   const list = element("dl");
   row(list, "opcode", opcodeOf(record));
-  row(list, "shape", shapeOf(record));
+  row(list, "shape", shapeParts(shapeOf(record)));
   row(list, "value", opcodeOf(record) === "parameter" ? "" : valueOf(record));
   row(list, "number", opcodeOf(record) === "parameter" ? valueOf(record) : "");
   row(list, "computation", link(home.name, () => actions.open(home.name)));
@@ -107,7 +115,7 @@ function showDetails(at, home, place, actions) {
     const items = list_.slice(0, MOST).map((other) => {
       const where = home.places.get(other);
       const shape = where === undefined ? "" : shapeOf(home.records[where]);
-      return element("li", {}, link(other, () => say(other)), element("span", { class: "dim mono" }, shape));
+      return element("li", {}, link(other, () => say(other)), element("span", { class: "dim mono" }, short(shape)));
     });
     if (list_.length > MOST) items.push(element("li", { class: "dim" }, `and ${list_.length - MOST} more`));
     parts.push(element("h3", {}, `${title} (${list_.length})`), element("ul", {}, ...items));

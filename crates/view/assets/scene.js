@@ -8,9 +8,28 @@ const WIDEST = 250;
 // Larger ones open on their own rather than inside of a node.
 const MOST_INSIDE = 2500;
 
+// The shapes in a tuple's shape.
+function elementsOf(shape) {
+  const found = [];
+  let depth = 0;
+  let from = 1;
+  const text = shape.replace(/\/\*index=\d+\*\//g, "");
+  for (let i = 0; i < text.length; i++) {
+    if ("([{".includes(text[i])) depth += 1;
+    else if (")]}".includes(text[i])) depth -= 1;
+    const isEnd = depth === 0 && i === text.length - 1;
+    if (isEnd || (depth === 1 && text[i] === ",")) {
+      const element = text.slice(from, i).trim();
+      if (element) found.push(element);
+      from = i + 1;
+    }
+  }
+  return found;
+}
+
 const short = (shape) => {
   if (shape.startsWith("(")) {
-    const count = shape.split(/\](?:\{[^}]*\})?, |\), |token\[\], /).length;
+    const count = elementsOf(shape).length;
     return shape === "()" ? "()" : `(${count} ${count === 1 ? "element" : "elements"})`;
   }
   return shape.replace(/\{[^}]*\}$/, "");
