@@ -7,8 +7,7 @@ use crate::ffi;
 use crate::plugin::{PJRT_Plugin_Attributes, PJRT_Plugin_Initialize};
 use crate::{
     buffer, client, custom_partitioner, description, error, event, executable, host, layouts,
-    loaded, memory, profiler, raw_copy, shardings, transfer, xla_ffi,
-    xla_transform,
+    loaded, memory, profiler, raw_copy, shardings, transfer, xla_ffi, xla_transform,
 };
 
 /// The table, made once and living as long as the library.

@@ -50,6 +50,7 @@ mod transfer;
 mod wire;
 mod xla_ffi;
 mod xla_transform;
+mod xspace;
 
 #[cfg(test)]
 mod sizes_test;

@@ -14,7 +14,6 @@ use crate::executable::{self, Compiled, EXECUTABLES};
 use crate::ffi;
 use crate::handle::Table;
 use crate::host::{self, CallbackHost};
-use crate::profiler;
 use crate::program::Source;
 use crate::raw::Raw;
 
@@ -216,10 +215,7 @@ fn execute(args: &mut ffi::PJRT_LoadedExecutable_Execute_Args) -> Result<()> {
     };
     let device = DEVICES.get_optional(args.execute_device)?.map(|device| device.device.local_id);
     let options = ExecuteOptions { not_donated, host: Arc::new(host), device };
-    let first = device.or_else(|| object.loaded.devices().first().map(|logical| logical.device));
-    let results = profiler::record(object.loaded.executable().name(), first.unwrap_or(0), || {
-        object.loaded.execute(&arguments, &options)
-    })?;
+    let results = object.loaded.execute(&arguments, &options)?;
     // What is not there yet is there when its results are.
     let done: Vec<Event> = results
         .iter()

@@ -1,31 +1,22 @@
-//! The profiler extension: which programs ran when, as an XSpace proto.
+//! The profiler extension: what rxla does while somebody profiles, as an XSpace proto (`xspace.rs`).
 
 use std::ffi::c_char;
 use std::ptr;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use rustc_hash::FxHashMap;
+use rxla::trace::Recording;
 use rxla::{Error, Result};
 
 use crate::abi;
 use crate::ffi;
 use crate::handle::Table;
-use crate::wire::Writer;
-
-/// One execution, in nanoseconds since the epoch.
-struct Span {
-    program: String,
-    device: usize,
-    start: u64,
-    duration: u64,
-}
+use crate::xspace;
 
 /// What a `PLUGIN_Profiler*` points to.
 #[derive(Default)]
 struct Profiler {
-    spans: Mutex<Vec<Span>>,
+    /// From the first start on.
+    recording: Mutex<Option<Recording>>,
     /// Filled by the first collection; the caller looks at it until the profiler is destroyed.
     collected: OnceLock<Vec<u8>>,
 }
@@ -34,79 +25,8 @@ static PROFILERS: Table<ffi::PLUGIN_Profiler, Profiler> = Table::new("PLUGIN_Pro
 static ERRORS: Table<ffi::PLUGIN_Profiler_Error, (Error, String)> =
     Table::new("PLUGIN_Profiler_Error");
 
-/// The profilers that record, by handle address. Almost always none, which the counter tells fast.
-static RECORDING: AtomicUsize = AtomicUsize::new(0);
-static RECORDERS: Mutex<Vec<usize>> = Mutex::new(Vec::new());
-
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Runs `work` and records it under the program's name if anybody profiles.
-pub(crate) fn record<T>(program: &str, device: usize, work: impl FnOnce() -> T) -> T {
-    if RECORDING.load(Ordering::Relaxed) == 0 {
-        return work();
-    }
-    let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let clock = Instant::now();
-    let done = work();
-    let duration = clock.elapsed().as_nanos() as u64;
-    let recorders = lock(&RECORDERS).clone();
-    for recorder in recorders {
-        if let Ok(profiler) = PROFILERS.get(ptr::without_provenance(recorder)) {
-            lock(&profiler.spans).push(Span {
-                program: program.to_owned(),
-                device,
-                start: wall.as_nanos() as u64,
-                duration,
-            });
-        }
-    }
-    done
-}
-
-/// An XSpace with one plane per device; field numbers of `xplane.proto`.
-fn serialize(spans: &[Span]) -> Vec<u8> {
-    let mut space = Writer::default();
-    let mut devices: Vec<usize> = spans.iter().map(|span| span.device).collect();
-    devices.sort_unstable();
-    devices.dedup();
-    for device in devices {
-        let spans: Vec<&Span> = spans.iter().filter(|span| span.device == device).collect();
-        let begin = spans.iter().map(|span| span.start).min().unwrap_or(0);
-        let mut names: Vec<&str> = Vec::new();
-        let mut ids: FxHashMap<&str, i64> = FxHashMap::default();
-        let mut line = Writer::default();
-        line.int(1, 1);
-        line.bytes(2, b"XLA Modules");
-        line.int(3, begin as i64);
-        for span in &spans {
-            let id = *ids.entry(&span.program).or_insert_with(|| {
-                names.push(&span.program);
-                names.len() as i64
-            });
-            let mut event = Writer::default();
-            event.int(1, id);
-            event.int(2, (span.start - begin).saturating_mul(1000) as i64);
-            event.int(3, span.duration.saturating_mul(1000) as i64);
-            line.bytes(4, &event.0);
-        }
-        let mut plane = Writer::default();
-        plane.int(1, device as i64);
-        plane.bytes(2, format!("/device:RXLA:{device}").as_bytes());
-        plane.bytes(3, &line.0);
-        for (index, name) in names.iter().enumerate() {
-            let mut metadata = Writer::default();
-            metadata.int(1, index as i64 + 1);
-            metadata.bytes(2, name.as_bytes());
-            let mut entry = Writer::default();
-            entry.int(1, index as i64 + 1);
-            entry.bytes(2, &metadata.0);
-            plane.bytes(4, &entry.0);
-        }
-        space.bytes(1, &plane.0);
-    }
-    space.0
 }
 
 /// Declares functions of the table, as [`abi::entry`] does for PJRT's.
@@ -118,12 +38,10 @@ macro_rules! profiler_entry {
                 if args.is_null() || !args.is_aligned() {
                     return Err(Error::invalid_argument(concat!(stringify!($type), " is null")));
                 }
-                // SAFETY: frameworks pass the struct of the function they call; this API has had
-                // one version only.
+                // SAFETY: frameworks pass the struct of the function they call. This API has had
+                // one version only, and callers leave the struct's size as they found it in
+                // memory, so that it is not looked at.
                 let $args = unsafe { &mut *args };
-                if $args.struct_size + 7 < size_of::<ffi::$type>() {
-                    return Err(Error::invalid_argument(concat!(stringify!($type), " is too small")));
-                }
                 $body
             });
             match result {
@@ -150,30 +68,28 @@ profiler_entry! {
     }
 
     fn destroy(args: PLUGIN_Profiler_Destroy_Args) {
-        stop_recording(args.profiler.addr());
         PROFILERS.destroy(args.profiler)
     }
 
     fn start(args: PLUGIN_Profiler_Start_Args) {
-        PROFILERS.get(args.profiler)?;
-        let mut recorders = lock(&RECORDERS);
-        if !recorders.contains(&args.profiler.addr()) {
-            recorders.push(args.profiler.addr());
-        }
-        RECORDING.store(recorders.len(), Ordering::Relaxed);
+        let profiler = PROFILERS.get(args.profiler)?;
+        lock(&profiler.recording).get_or_insert_with(Recording::start);
         Ok(())
     }
 
     fn stop(args: PLUGIN_Profiler_Stop_Args) {
-        PROFILERS.get(args.profiler)?;
-        stop_recording(args.profiler.addr());
+        let profiler = PROFILERS.get(args.profiler)?;
+        lock(&profiler.recording).iter().for_each(Recording::stop);
         Ok(())
     }
 
     /// With no buffer given, the data stays ours until the profiler is destroyed.
     fn collect_data(args: PLUGIN_Profiler_CollectData_Args) {
         let profiler = PROFILERS.get(args.profiler)?;
-        let data = profiler.collected.get_or_init(|| serialize(&lock(&profiler.spans)));
+        let data = profiler.collected.get_or_init(|| {
+            let trace = lock(&profiler.recording).as_ref().map(Recording::trace);
+            xspace::serialize(&trace.unwrap_or_default())
+        });
         if args.buffer.is_null() {
             args.buffer = data.as_ptr().cast_mut();
             args.buffer_size_in_bytes = data.len();
@@ -188,12 +104,6 @@ profiler_entry! {
         unsafe { ptr::copy_nonoverlapping(data.as_ptr(), args.buffer, data.len()) };
         Ok(())
     }
-}
-
-fn stop_recording(profiler: usize) {
-    let mut recorders = lock(&RECORDERS);
-    recorders.retain(|&recorder| recorder != profiler);
-    RECORDING.store(recorders.len(), Ordering::Relaxed);
 }
 
 unsafe extern "C" fn error_destroy(args: *mut ffi::PLUGIN_Profiler_Error_Destroy_Args) {
