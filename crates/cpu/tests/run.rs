@@ -636,3 +636,62 @@ fn products_of_rows_move_out_of_loops() {
         &["f32[] 3"],
     );
 }
+
+/// Statistics of rows are computed where the rows are gone through, and what is normalised takes the place of
+/// what it is made from.
+#[test]
+fn rows_are_normalised_in_place() {
+    check_within(
+        "HloModule m, input_output_alias={ {0}: (0, {}, may-alias) }
+        add { a = f32[] parameter(0)
+          b = f32[] parameter(1)
+          ROOT c = f32[] add(a, b) }
+        max { a = f32[] parameter(0)
+          b = f32[] parameter(1)
+          ROOT c = f32[] maximum(a, b) }
+        ENTRY e {
+          given = f32[70,2,100] parameter(0)
+          some = f32[] parameter(1)
+          at = s32[70,2,100] iota(), iota_dimension=2
+          row = s32[70,2,100] iota(), iota_dimension=0
+          both = s32[70,2,100] multiply(at, row)
+          seven = s32[] constant(7)
+          sevens = s32[70,2,100] broadcast(seven), dimensions={}
+          rest = s32[70,2,100] remainder(both, sevens)
+          made = f32[70,2,100] convert(rest)
+          x = f32[70,2,100] add(given, made)
+          low = f32[] constant(-inf)
+          zero = f32[] constant(0)
+          most = f32[70,2] reduce(x, low), dimensions={2}, to_apply=max
+          wide = f32[70,2,100] broadcast(most), dimensions={0,1}
+          less = f32[70,2,100] subtract(x, wide)
+          power = f32[70,2,100] exponential(less)
+          sum = f32[70,2] reduce(power, zero), dimensions={2}, to_apply=add
+          sums = f32[70,2,100] broadcast(sum), dimensions={0,1}
+          softmax = f32[70,2,100] divide(power, sums)
+          whole = f32[70] reduce(x, zero), dimensions={1,2}, to_apply=add
+          whole_wide = f32[70,2,100] broadcast(whole), dimensions={0}
+          shifted = f32[70,2,100] subtract(x, whole_wide)
+          squares = f32[70,2,100] multiply(shifted, shifted)
+          square = f32[70,2] reduce(squares, zero), dimensions={2}, to_apply=add
+          root = f32[70,2] sqrt(square)
+          root_wide = f32[70,2,100] broadcast(root), dimensions={0,1}
+          normal = f32[70,2,100] divide(shifted, root_wide)
+          turned = f32[100,2,70] transpose(normal), dimensions={2,1,0}
+          ROOT r = (f32[70,2,100], f32[70,2,100], f32[100,2,70]) tuple(softmax, normal, turned)
+        }",
+        &[&zeros("f32[70,2,100]"), "f32[] 3"],
+        Tolerance::within_ulps(64),
+    );
+}
+
+/// A literal of zeros.
+fn zeros(shape: &str) -> String {
+    fn nested(dims: &[usize]) -> String {
+        let Some((&size, inner)) = dims.split_first() else { return "0".to_owned() };
+        format!("{{{}}}", vec![nested(inner); size].join(","))
+    }
+    let dims = shape.split(['[', ']']).nth(1).unwrap_or_default();
+    let dims: Vec<usize> = dims.split(',').map(|size| size.parse().unwrap()).collect();
+    format!("{shape} {}", nested(&dims))
+}

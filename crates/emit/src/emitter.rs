@@ -106,6 +106,8 @@ pub(crate) struct Cache {
     pub(crate) clamps: FxHashMap<(Affine, i64), Affine>,
     /// Elements used as indices, between 0 and a limit.
     pub(crate) starts: FxHashMap<(Node, i64), Affine>,
+    /// The loop whose body the block is, in a run that looks.
+    pub(crate) origin: Option<Origin>,
 }
 
 /// Blocks put aside while something is built before them.

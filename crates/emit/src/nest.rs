@@ -42,7 +42,7 @@ const STRAIGHT: i64 = 9;
 const MOST_COPIES: i64 = 16;
 const MOST_VALUES: i64 = 1500;
 /// A loop that is split among threads has at least so many units, if dimensions allow.
-const FEW_UNITS: i64 = 64;
+pub(crate) const FEW_UNITS: i64 = 64;
 
 impl Emitter<'_> {
     /// The loops over an array's dimensions as the plan has them; the innermost runs as `kind`.
@@ -161,6 +161,9 @@ impl Emitter<'_> {
         let looking = self.learned.is_some();
         if let [(position, planned)] = &each.members[..] {
             let origin = looking.then_some(Origin { nest, position: *position });
+            if let Some(block) = self.caches.last_mut() {
+                block.origin = origin;
+            }
             let definition = Definition::Value(variable);
             let info = SymbolInfo { low: start, high: end - 1, depth, definition, origin };
             let symbol = self.symbol(info);

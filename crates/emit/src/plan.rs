@@ -90,8 +90,12 @@ pub(crate) struct Access {
     pub(crate) position: Affine,
     /// In which of the nests of results.
     pub(crate) nest: usize,
-    /// How far a step of each loop of that nest goes, by position.
-    pub(crate) strides: Vec<(usize, i64)>,
+    /// How far a step of each loop of that nest goes, by position, and the loop's last value.
+    pub(crate) strides: Vec<(usize, i64, i64)>,
+    /// Between which values the part of the position lies that is not of these loops.
+    pub(crate) rest: (i64, i64),
+    /// How many loops of that nest the access stands in.
+    pub(crate) open: usize,
     /// Bytes of an element.
     pub(crate) width: usize,
 }
@@ -193,7 +197,7 @@ impl Plan {
 
 /// The loop of a nest of so many along which some load is contiguous, though the last loop, along
 /// which results are stored, takes it far away.
-fn across(nest: NestId, loops: usize, learned: &Learned) -> Option<Across> {
+pub(crate) fn across(nest: NestId, loops: usize, learned: &Learned) -> Option<Across> {
     let NestId::Results(number) = nest else { return None };
     let last = loops.checked_sub(1)?;
     let mut found: Option<Across> = None;

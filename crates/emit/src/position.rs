@@ -232,12 +232,17 @@ impl Emitter<'_> {
     pub(crate) fn access(&self, leaf: usize, position: &Affine, width: usize) -> Access {
         let nest = self.nest_number;
         let own = NestId::Results(nest);
+        let of_nest = |origin: Option<Origin>| origin.filter(|origin| origin.nest == own);
         let stride = |&(symbol, factor): &(Symbol, i64)| {
-            let origin = self.symbols[symbol.0 as usize].origin?;
-            (origin.nest == own).then_some((origin.position, factor))
+            let info = &self.symbols[symbol.0 as usize];
+            of_nest(info.origin).map(|origin| (origin.position, factor, info.high))
         };
         let strides = position.terms.iter().filter_map(stride).collect();
-        Access { leaf, position: position.clone(), nest, strides, width }
+        let others = position.terms.iter().filter(|term| stride(term).is_none()).copied();
+        let rest = Affine { terms: others.collect(), constant: position.constant };
+        let rest = self.range(&rest);
+        let open = self.caches.iter().filter(|block| of_nest(block.origin).is_some()).count();
+        Access { leaf, position: position.clone(), nest, strides, rest, open, width }
     }
 
     /// Notes that a loop would be better cut where the expression reaches `border`.

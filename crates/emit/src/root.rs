@@ -9,7 +9,8 @@ use crate::affine::Index;
 use crate::cost::cost_of;
 use crate::emitter::{Emitter, Frame, Leaf, Node};
 use crate::job::{Alias, jobs, run_job, units, updates};
-use crate::plan::{Access, Learned, NestId, Plan};
+use crate::nest::FEW_UNITS;
+use crate::plan::{Access, Learned, NestId, Plan, across};
 use crate::shapes::{array, leaf_count, leaf_shape};
 use crate::{Cost, Destination, Element, Part, Source, Updates, product, rng};
 
@@ -270,7 +271,41 @@ fn reads_before_writes(placement: &Placement<'_>, learned: &Learned, own: Alias)
     };
     let of_operand = |access: &&Access| access.leaf == own.operand;
     let mut loads = learned.loads.iter().filter(of_operand);
-    loads.all(|load| load.nest == store.nest && load.position == store.position)
+    loads.all(|load| {
+        load.nest == store.nest
+            && (load.position == store.position || reads_its_row(learned, load, store))
+    })
+}
+
+/// Whether a load stands outside of the inner loops of the nest, and goes no further than the elements
+/// that these write: then all of it is read before any is written, and by the same thread.
+fn reads_its_row(learned: &Learned, load: &Access, store: &Access) -> bool {
+    let mut strides = store.strides.clone();
+    strides.sort_unstable();
+    let (count, open) = (strides.len(), load.open);
+    // Blocks of turned nests pass by a row several times.
+    if open >= count || across(NestId::Results(store.nest), count, learned).is_some() {
+        return false;
+    }
+    // The result is written in order, so that rows do not overlap.
+    let mut size = 1;
+    let mut row = 1;
+    for (place, &(position, stride, last)) in strides.iter().enumerate().rev() {
+        if position != place || stride != size {
+            return false;
+        }
+        size *= last + 1;
+        if place == open {
+            row = size;
+        }
+    }
+    let mut outer = load.strides.clone();
+    outer.sort_unstable();
+    // With fewer rows threads would share them.
+    outer == strides[..open]
+        && store.rest == (0, 0)
+        && (0 <= load.rest.0 && load.rest.1 < row)
+        && size / row >= FEW_UNITS
 }
 
 fn operand_leaf(module: &Module, id: InstructionId, leaf: usize) -> Option<&ArrayShape> {

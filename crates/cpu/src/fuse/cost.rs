@@ -148,6 +148,10 @@ pub(super) fn work(module: &Module, id: InstructionId) -> f64 {
             binary(*kind, ty.is_some_and(ElementType::is_integer))
         }
         Op::Gather(_) => 3.0,
+        Op::Reduce(_) => {
+            let operand = elements(module, module[id].operands()[0]);
+            operand as f64 / elements(module, id).max(1) as f64 * 0.3
+        }
         Op::Dot(_) => products(module, id).unwrap_or(0) as f64 * 0.6,
         Op::Pad(_) | Op::Concatenate(_) | Op::DynamicSlice(_) => 0.5,
         // No more than to load it.

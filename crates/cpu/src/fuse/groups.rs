@@ -4,7 +4,7 @@
 //! stays; so no cycle can arise.
 
 use rustc_hash::FxHashMap;
-use rxla_hlo::{ComputationId, InstructionId, Module, Op};
+use rxla_hlo::{ComputationId, Dims, InstructionId, Module, Op};
 
 use super::cost::{
     BYTE, KERNEL, Role, bytes, elements, may_fuse_operand, operand_count, role, same_place, work,
@@ -32,12 +32,32 @@ struct Way {
     group: usize,
     number: u32,
     count: f64,
+    order: Order,
 }
+
+/// In which order a group comes to elements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Order {
+    /// As they lie, so that what belongs to a row is computed once for it.
+    Rows,
+    Any,
+}
+
+/// A row of so many elements is read again from a near cache, and longer than vectors.
+const ROW: std::ops::RangeInclusive<usize> = 64..=1 << 15;
+/// Rows that threads can share.
+const MANY_ROWS: usize = 64;
 
 /// The groups of a computation, including those of one member.
 pub(super) fn form(module: &Module, computation: ComputationId) -> Vec<Group> {
     let order = module.post_order(computation);
-    let mut former = Former { module, groups: Vec::new(), ways: FxHashMap::default(), next: 0 };
+    let mut former = Former {
+        module,
+        groups: Vec::new(),
+        ways: FxHashMap::default(),
+        row_ways: FxHashMap::default(),
+        next: 0,
+    };
     for &id in order.iter().rev() {
         former.visit(id, module[computation].root());
     }
@@ -49,6 +69,8 @@ struct Former<'a> {
     groups: Vec<Group>,
     /// How groups need what is in them.
     ways: FxHashMap<InstructionId, Vec<Way>>,
+    /// The way in which a group needs what it has one of for each row, by the sizes of that.
+    row_ways: FxHashMap<(usize, Dims), Way>,
     next: u32,
 }
 
@@ -64,18 +86,43 @@ impl Former<'_> {
         if single {
             return;
         }
-        if kind == Role::Lazy && id != root && self.try_fuse(id) {
+        let movable = kind == Role::Lazy || is_of_rows(module, id);
+        if movable && id != root && self.try_fuse(id) {
             return;
         }
         let group = self.groups.len();
         self.groups.push(Group { roots: vec![id], members: vec![id] });
-        let way = self.way(group, elements(module, id) as f64);
+        let way = self.way(group, elements(module, id) as f64, Order::Rows);
         self.ways.insert(id, vec![way]);
     }
 
-    fn way(&mut self, group: usize, count: f64) -> Way {
+    fn way(&mut self, group: usize, count: f64, order: Order) -> Way {
         self.next += 1;
-        Way { group, number: self.next, count }
+        Way { group, number: self.next, count, order }
+    }
+
+    /// The way in which a user that is needed in one way needs an operand that stands elsewhere.
+    fn operand_way(&mut self, user: InstructionId, index: usize, way: Way) -> Way {
+        let module = self.module;
+        let operand = module[user].operands()[index];
+        if way.order == Order::Rows {
+            if is_of_rows(module, user) {
+                return self.way(way.group, elements(module, operand) as f64, Order::Rows);
+            }
+            if repeats_in_rows(module, user)
+                && let Some(shape) = module[operand].shape.as_array()
+            {
+                let key = (way.group, shape.dims.clone());
+                if let Some(&known) = self.row_ways.get(&key) {
+                    return known;
+                }
+                let made = self.way(way.group, elements(module, operand) as f64, Order::Rows);
+                self.row_ways.insert(key, made);
+                return made;
+            }
+        }
+        let count = operand_count(module, user, index, way.count);
+        self.way(way.group, count, Order::Any)
     }
 
     /// The bytes of operands of `id` that those groups do not read yet, over all groups.
@@ -120,9 +167,10 @@ impl Former<'_> {
                             ways.push(*way);
                         }
                     } else {
-                        let count = operand_count(module, user, index, way.count);
-                        let way = self.way(way.group, count);
-                        ways.push(way);
+                        let way = self.operand_way(user, index, *way);
+                        if !ways.iter().any(|known| known.number == way.number) {
+                            ways.push(way);
+                        }
                     }
                 }
             }
@@ -134,6 +182,22 @@ impl Former<'_> {
         if ways.len() > MAX_PLACES * groups.len() || groups.iter().any(full) {
             return false;
         }
+        let turned = moves_minor_dimension(module, id);
+        let refused = |&group: &usize| {
+            let mut members = self.groups[group].members.iter();
+            match (turned, is_of_rows(module, id)) {
+                (true, _) => computes_rows(module, &self.groups[group]),
+                (false, true) => members.any(|&member| moves_minor_dimension(module, member)),
+                (false, false) => false,
+            }
+        };
+        if groups.iter().any(refused) {
+            return false;
+        }
+        // A sum of a row is computed where rows are gone through, and nowhere else.
+        if is_of_rows(module, id) && ways.iter().any(|way| way.order != Order::Rows) {
+            return false;
+        }
         if !pays(module, id, &ways, groups.len(), self.reads(id, &groups)) {
             return false;
         }
@@ -143,6 +207,31 @@ impl Former<'_> {
         self.ways.insert(id, ways);
         true
     }
+}
+
+/// Whether an instruction reduces rows, many of them, of a length that one thread reads again soon.
+fn is_of_rows(module: &Module, id: InstructionId) -> bool {
+    let Op::Reduce(reduce) = &module[id].op else { return false };
+    let Some(shape) = module.operand_shape(id, 0).as_array() else { return false };
+    let kept = shape.rank() - reduce.dimensions.len();
+    let length = shape.element_count().unwrap_or(0) / elements(module, id).max(1);
+    module[id].operands().len() == 2
+        && reduce.dimensions.iter().all(|&dimension| dimension >= kept as i64)
+        && elements(module, id) >= MANY_ROWS
+        && ROW.contains(&length)
+}
+
+/// Whether a broadcast gives each row an element of its own.
+fn repeats_in_rows(module: &Module, id: InstructionId) -> bool {
+    let Op::Broadcast(broadcast) = &module[id].op else { return false };
+    !broadcast.dimensions.is_empty()
+        && broadcast.dimensions.iter().copied().eq(0..broadcast.dimensions.len() as i64)
+}
+
+/// Whether a group computes what belongs to rows on the way.
+pub(super) fn computes_rows(module: &Module, group: &Group) -> bool {
+    let mut members = group.members.iter();
+    members.any(|member| is_of_rows(module, *member) && !group.roots.contains(member))
 }
 
 /// `reads` are the bytes of operands that groups would come to read.
@@ -187,7 +276,7 @@ fn is_made(module: &Module, id: InstructionId, depth: u32) -> bool {
 }
 
 /// Whether neighbours in the result of a transposition are no neighbours in its operand.
-fn moves_minor_dimension(module: &Module, id: InstructionId) -> bool {
+pub(super) fn moves_minor_dimension(module: &Module, id: InstructionId) -> bool {
     match &module[id].op {
         Op::Transpose(transpose) => {
             let rank = transpose.dimensions.len();

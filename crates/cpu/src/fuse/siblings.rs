@@ -8,7 +8,7 @@ use rxla_base::SecondaryMap;
 use rxla_hlo::{ComputationId, Dims, Instruction, InstructionId, Module, Op};
 
 use super::cost::{elements, same_place};
-use super::groups::{Group, MAX_MEMBERS};
+use super::groups::{Group, MAX_MEMBERS, computes_rows, moves_minor_dimension};
 
 /// A search that comes to more units than this counts as having found a path.
 const SEARCH_LIMIT: usize = 4000;
@@ -154,6 +154,14 @@ impl<'a> Merger<'a> {
 
     fn fits(&self, a: usize, b: usize) -> bool {
         let (first, second) = (&self.groups[a], &self.groups[b]);
+        // Blocks of a turned loop would compute what belongs to a row several times.
+        let turned = |group: &Group| {
+            group.members.iter().any(|&member| moves_minor_dimension(self.module, member))
+        };
+        let rows = |group: &Group| computes_rows(self.module, group);
+        if (rows(first) && turned(second)) || (rows(second) && turned(first)) {
+            return false;
+        }
         first.members.len() + second.members.len() <= MAX_MEMBERS
             && first.roots.len() + second.roots.len() <= MAX_ROOTS
             && self.reads_in_place(a, b)
