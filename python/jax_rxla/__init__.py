@@ -14,12 +14,13 @@ PLATFORM = "rxla"
 
 from jax_rxla._library import library_path
 
+_registered = False
 _replaced_cpu = False
 
 
 def initialize() -> None:
     """Registers rxla with JAX. JAX calls this; calling it twice does no harm."""
-    if _replaced_cpu:
+    if _registered or _replaced_cpu:
         return
     if os.environ.get("RXLA_AS_CPU", "") not in ("", "0"):
         replace_cpu()
@@ -50,8 +51,10 @@ def replace_cpu() -> None:
 
 
 def _register_platform() -> None:
+    global _registered
     from jax_rxla import _ffi, _platform
 
+    _registered = True
     _ffi.serve(PLATFORM)
     _register(PLATFORM, priority=400)
     _platform.install(PLATFORM)

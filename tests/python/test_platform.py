@@ -1,6 +1,8 @@
 """Devices, memories, transfers."""
 
 import os
+import subprocess
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +15,12 @@ def test_rxla_is_the_default_backend():
     assert jax.default_backend() == name
     assert "rxla" in jax.devices()[0].client.platform_version
     assert len(jax.devices()) == 4
+
+
+def test_registering_twice_does_no_harm():
+    code = "import jax, jax_rxla; jax_rxla.initialize(); jax_rxla.initialize(); jax.devices()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0 and "ALREADY_EXISTS" not in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "int4", "uint2", "bfloat16", "float8_e4m3fn", "complex64"])
