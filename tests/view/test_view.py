@@ -228,14 +228,14 @@ def series():
         f"{name}.ll": "define void @other() {\n}\n\ndefine void @called() {\n}\n",
         f"{name}.s": "called:\n  ret\n",
         "index.json": "{}",
-        "module_0002.other.before_optimizations.txt": BEFORE.replace("HloModule model", "HloModule other"),
+        "module_0002.other.before_optimizations.txt": "HloModule other\nENTRY e {\n  ROOT x = f32[4] parameter(0)\n}\n",
     }
 
 
 def test_steps_show_what_a_pass_changed(show):
     tab = show(series(), folder=True)
     titles = tab.evaluate("rxlaView.data.programs[0].steps.map((step) => step.title)")
-    assert titles == ["before_optimizations", "pipeline-start (cpu)", "fusion (cpu)", "after_optimizations"]
+    assert titles == ["before_optimizations", "cpu begins", "fusion (cpu)", "after_optimizations"]
     # The last step comes first; back to the one that changed something.
     assert tab.evaluate("rxlaView.state.step") == 3
     tab.key("p")

@@ -150,6 +150,9 @@ fn add_folder(builder: &mut Builder, options: &mut Options, folder: &str) -> Res
     let entries = std::fs::read_dir(folder).map_err(cannot)?;
     let paths = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file());
     let folder_name = stem(folder);
+    if options.title.is_empty() {
+        options.title.clone_from(&folder_name);
+    }
     let mut dumps: Vec<Dump> = paths.filter_map(|path| classify(&path, &folder_name)).collect();
     dumps.sort_by_cached_key(|dump| (dump.group.clone(), order(&dump.rest), dump.path.clone()));
     let mut programs: Vec<(String, String)> = Vec::new();
@@ -230,6 +233,10 @@ fn classify(path: &Path, folder: &str) -> Option<Dump> {
         _ if start.starts_with(|c: char| c.is_ascii_digit()) => (folder, start),
         _ => (start, start),
     };
+    // Dumps have other protos too.
+    if ending == "pb" && group.starts_with("module_") && !name.contains(".hlo") {
+        return None;
+    }
     Some(Dump { path: path.to_owned(), group: group.to_owned(), rest: rest.to_owned(), kind })
 }
 
@@ -249,9 +256,12 @@ fn order(rest: &str) -> (u8, String) {
 /// `jit_f.0007.simplification.after_algsimp.before_dce`.
 fn title(rest: &str, module: &str) -> String {
     let own = rest.strip_prefix(module).and_then(|rest| rest.strip_prefix('.')).unwrap_or(rest);
-    let Some((before, after)) = own.split_once(".after_") else { return own.to_owned() };
+    let Some((before, after)) = own.rsplit_once(".after_") else { return own.to_owned() };
     let pass = after.split(".before_").next().unwrap_or(after);
     let pipeline = before.split_once('.').map_or(before, |(_, pipeline)| pipeline);
+    if pass == "pipeline-start" {
+        return format!("{pipeline} begins");
+    }
     format!("{pass} ({pipeline})")
 }
 
@@ -385,6 +395,8 @@ mod tests {
         assert_eq!(named("0003.dce.hlo"), owned("folder", "0003.dce", Kind::Module));
         assert_eq!(named("model.mlir"), owned("model", "model", Kind::Module));
         assert_eq!(classify(Path::new("index.json"), "folder"), None);
+        let report = "module_0001.jit_f.cpu_after_optimizations-memory-usage-report.pb";
+        assert_eq!(classify(Path::new(report), "folder"), None);
     }
 
     #[test]
@@ -400,6 +412,7 @@ mod tests {
         assert_eq!(title(names[1], "f"), "a (p)");
         assert_eq!(title(names[2], "f"), "b (p)");
         assert_eq!(title(names[3], "f"), "after_optimizations");
+        assert_eq!(title("f.0000.p.after_pipeline-start.before_a", "f"), "p begins");
     }
 
     #[test]

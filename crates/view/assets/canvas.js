@@ -33,7 +33,8 @@ const isDark = ([r, g, b]) => 0.3 * r + 0.59 * g + 0.11 * b < 140;
 
 const canvas = document.getElementById("canvas");
 const pen = canvas.getContext("2d");
-const view = { x: 0, y: 0, k: 1 };
+// Until a person has moved it, the view goes with the layout.
+const view = { x: 0, y: 0, k: 1, isMoved: false };
 // Everything the drawing depends on but the scene: see `main.js`.
 const look = { root: null, at: null, colour: "opcode", most: 1, selected: null, hover: null, hits: new Set(), change: null };
 

@@ -63,9 +63,11 @@ async function rebuild({ keep }) {
       return Math.abs(segment.y + segment.height / 2 - middle);
     },
     changed(change) {
-      const held = look.root && look.root.generation === mine ? anchor() : null;
+      const isShown = look.root?.generation === mine;
+      const held = isShown && view.isMoved ? anchor() : null;
       change();
       if (held) holdAnchor(held);
+      else if (isShown && !view.isMoved) fit();
       staleOverview();
     },
   };
@@ -76,9 +78,7 @@ async function rebuild({ keep }) {
   look.at = at;
   look.change = changesToShow();
   measureMost();
-  const { w, h } = paneSize();
-  const isSmall = unit.graph.width * view.k < w && unit.graph.height * view.k < h;
-  if ((isSmall && !state.selected) || !holdAnchor(held)) {
+  if (!view.isMoved || !holdAnchor(held)) {
     if (state.selected) reveal(state.selected.key, { near: false });
     else fit();
   }
@@ -120,10 +120,11 @@ function fit() {
   if (!look.root) return;
   const { w, h } = paneSize();
   const { width, height } = look.root.graph;
-  const whole = Math.min((w - 40) / Math.max(1, width), (h - 60) / Math.max(1, height), 1.2);
+  const whole = Math.min((w - 40) / Math.max(1, width), (h - 110) / Math.max(1, height), 1.2);
   view.k = Math.max(whole, Math.min(0.8, Math.max(0.5, (w - 40) / Math.max(1, width))));
   view.x = w / 2;
-  view.y = height * view.k < h - 40 ? (h - height * view.k) / 2 : 30;
+  view.y = height * view.k < h - 100 ? (h - 40 - height * view.k) / 2 : 30;
+  view.isMoved = false;
   redraw();
 }
 
@@ -137,6 +138,7 @@ function fitAll() {
   const middle = (h / 2 - view.y) / view.k;
   view.k = Math.max(whole, LEAST);
   view.x = w / 2;
+  view.isMoved = true;
   view.y = whole < LEAST ? Math.min(20, h / 2 - Math.min(middle, height) * view.k) : (h - height * view.k) / 2;
   redraw();
 }
@@ -146,9 +148,17 @@ function reveal(key, { near }) {
   const place = look.root && placeOf(look.root, key);
   if (!place) return;
   const { w, h } = paneSize();
+  view.isMoved = true;
   if (near || view.k < 0.3) view.k = Math.max(view.k, 0.85);
   view.x = w / 2 - (place.x + Math.min(place.node.w, w / view.k) / 2) * view.k;
   view.y = h / 2 - (place.y + Math.min(place.node.h, h / view.k) / 2) * view.k;
+  redraw();
+}
+
+function move(dx, dy) {
+  view.x += dx;
+  view.y += dy;
+  view.isMoved = true;
   redraw();
 }
 
@@ -159,6 +169,7 @@ function zoom(factor, sx, sy) {
   view.x = px - ((px - view.x) * k) / view.k;
   view.y = py - ((py - view.y) * k) / view.k;
   view.k = k;
+  view.isMoved = true;
   redraw();
 }
 
@@ -666,7 +677,10 @@ function remember() {
 
 function recall() {
   const place = new URLSearchParams(location.hash.slice(1));
-  const program = Number(place.get("program") ?? 0);
+  // The largest one is what people look for.
+  const sizes = data.programs.map((program) =>
+    program.steps.at(-1).computations.reduce((sum, id) => sum + data.computations[id].instructions.length, 0));
+  const program = Number(place.get("program") ?? sizes.indexOf(Math.max(...sizes)));
   if (data.programs[program]) state.program = program;
   const last = data.programs[state.program].steps.length - 1;
   const index = Number(place.get("step") ?? last);
@@ -704,9 +718,7 @@ function wireCanvas() {
       if (!drag.moved && Math.abs(dx) + Math.abs(dy) < 4) return;
       Object.assign(drag, { x: event.clientX, y: event.clientY, moved: true });
       canvas.classList.add("drag");
-      view.x += dx;
-      view.y += dy;
-      redraw();
+      move(dx, dy);
     } else if (event.target === canvas) {
       const found = hit(event.clientX, event.clientY);
       const key = found?.node.key ?? null;
@@ -735,15 +747,13 @@ function wireCanvas() {
     event.preventDefault();
     const box = canvas.getBoundingClientRect();
     if (event.shiftKey) {
-      view.x -= event.deltaY + event.deltaX;
-      redraw();
+      move(-event.deltaY - event.deltaX, 0);
     } else zoom(Math.exp(-event.deltaY * 0.0016), event.clientX - box.left, event.clientY - box.top);
   }, { passive: false });
   const jump = (event) => {
     const box = overview.getBoundingClientRect();
     const { scale } = overviewScale();
-    view.y = paneSize().h / 2 - ((event.clientY - box.top) / scale) * view.k;
-    redraw();
+    move(0, paneSize().h / 2 - ((event.clientY - box.top) / scale) * view.k - view.y);
   };
   overview.addEventListener("mousedown", (event) => {
     jump(event);
@@ -769,10 +779,10 @@ function wireKeys() {
     "=": () => zoom(1.3),
     "-": () => zoom(1 / 1.3),
     Escape: unselect,
-    ArrowUp: () => { view.y += 80; redraw(); },
-    ArrowDown: () => { view.y -= 80; redraw(); },
-    ArrowLeft: () => { view.x += 80; redraw(); },
-    ArrowRight: () => { view.x -= 80; redraw(); },
+    ArrowUp: () => move(0, 80),
+    ArrowDown: () => move(0, -80),
+    ArrowLeft: () => move(80, 0),
+    ArrowRight: () => move(-80, 0),
   };
   addEventListener("keydown", (event) => {
     if (/^(INPUT|SELECT)$/.test(event.target.tagName) || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -801,6 +811,7 @@ function wireControls() {
     by(id).addEventListener("change", () => { change(Number(by(id).value)); by(id).blur(); });
   };
   options("program", data.programs.map((program) => program.name), (index) => { setProgram(index); fillSteps(); });
+  by("program").value = String(state.program);
   const fillSteps = () => fill(by("step"), ...data.programs[state.program].steps.map((raw, index) => element("option", { value: String(index) }, `${index} ${raw.title}`)));
   fillSteps();
   by("step").addEventListener("change", () => { setStep(Number(by("step").value)); by("step").blur(); });
