@@ -674,7 +674,9 @@ fn rows_are_normalised_in_place() {
           shifted = f32[70,2,100] subtract(x, whole_wide)
           squares = f32[70,2,100] multiply(shifted, shifted)
           square = f32[70,2] reduce(squares, zero), dimensions={2}, to_apply=add
-          root = f32[70,2] sqrt(square)
+          one_square = f32[70,2,1] reshape(square)
+          one_root = f32[70,2,1] sqrt(one_square)
+          root = f32[70,2] reshape(one_root)
           root_wide = f32[70,2,100] broadcast(root), dimensions={0,1}
           normal = f32[70,2,100] divide(shifted, root_wide)
           turned = f32[100,2,70] transpose(normal), dimensions={2,1,0}

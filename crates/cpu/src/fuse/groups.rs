@@ -4,7 +4,7 @@
 //! stays; so no cycle can arise.
 
 use rustc_hash::FxHashMap;
-use rxla_hlo::{ComputationId, Dims, InstructionId, Module, Op};
+use rxla_hlo::{ComputationId, Dims, InstructionId, Module, Op, Shape};
 
 use super::cost::{
     BYTE, KERNEL, Role, bytes, elements, may_fuse_operand, operand_count, role, same_place, work,
@@ -106,6 +106,9 @@ impl Former<'_> {
         let module = self.module;
         let operand = module[user].operands()[index];
         if way.order == Order::Rows {
+            if adds_ones(module, user) {
+                return way;
+            }
             if is_of_rows(module, user) {
                 return self.way(way.group, elements(module, operand) as f64, Order::Rows);
             }
@@ -219,6 +222,16 @@ fn is_of_rows(module: &Module, id: InstructionId) -> bool {
         && reduce.dimensions.iter().all(|&dimension| dimension >= kept as i64)
         && elements(module, id) >= MANY_ROWS
         && ROW.contains(&length)
+}
+
+/// Whether a reshape only puts in or takes out dimensions of size 1.
+fn adds_ones(module: &Module, id: InstructionId) -> bool {
+    let Op::Reshape(_) = &module[id].op else { return false };
+    let sizes = |shape: &Shape| {
+        let dims = shape.as_array().map(|array| array.dims.clone()).unwrap_or_default();
+        dims.into_iter().filter(|&size| size != 1).collect::<Dims>()
+    };
+    sizes(&module[id].shape) == sizes(module.operand_shape(id, 0))
 }
 
 /// Whether a broadcast gives each row an element of its own.
