@@ -214,3 +214,18 @@ def test_layouts_left_to_the_compiler_follow_transpositions():
     np.testing.assert_allclose(program(X), np.tanh(X.T), rtol=1e-6)
     program = jax.jit(lambda x: x @ x.T, out_shardings=Format(Layout.AUTO)).lower(X).compile()
     assert program.output_formats.layout.major_to_minor == (0, 1)
+
+
+def test_shardings_without_shardy(mesh):
+    """Markers that say they have effects go away all the same."""
+    from jax.experimental.shard_alike import shard_alike
+
+    jax.config.update("jax_use_shardy_partitioner", False)
+    try:
+        sharding = NamedSharding(mesh, P("x", "y"))
+        f = jax.jit(lambda x: shard_alike(x, jnp.arange(32.0).reshape(8, 4))[1] + 1)
+        result = f(jax.device_put(X, sharding))
+        np.testing.assert_array_equal(result, X + 1)
+        assert result.sharding.is_equivalent_to(sharding, 2)
+    finally:
+        jax.config.update("jax_use_shardy_partitioner", True)

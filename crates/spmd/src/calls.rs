@@ -71,6 +71,7 @@ fn marker(divider: &mut Divider<'_>, call: InstructionId, operand: InstructionId
     };
     let value = divider.moved(&placed, &tiles)?;
     divider.place(call, vec![Placed { value, tiles, dims: placed.dims }]);
+    divider.retire(call);
     Ok(())
 }
 
@@ -89,6 +90,7 @@ fn enter(divider: &mut Divider<'_>, call: InstructionId, operand: InstructionId)
     };
     let part = divider.as_whole(part);
     divider.place(call, vec![part]);
+    divider.retire(call);
     Ok(())
 }
 
@@ -107,6 +109,7 @@ fn leave(divider: &mut Divider<'_>, call: InstructionId, operand: InstructionId)
         divider.as_whole(whole)
     };
     divider.place(call, vec![placed]);
+    divider.retire(call);
     Ok(())
 }
 
