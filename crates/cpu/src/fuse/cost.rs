@@ -1,7 +1,7 @@
 //! What it costs to compute, store and load elements, in cycles of a vectorised loop.
 
-use rxla_hlo::op::{Binary, Unary};
-use rxla_hlo::{BinaryKind, ElementType, InstructionId, Module, Op, UnaryKind};
+use rxla_hlo::op::{Binary, Gather, Unary};
+use rxla_hlo::{ArrayShape, BinaryKind, ElementType, InstructionId, Module, Op, Shape, UnaryKind};
 
 /// Cycles to store or load a byte that the cache holds.
 pub(super) const BYTE: f64 = 0.1;
@@ -211,9 +211,20 @@ pub(super) fn operand_count(module: &Module, user: InstructionId, index: usize, 
         Op::DynamicUpdateSlice(_) | Op::Reduce(_) => elements(operand),
         // Each element of the result comes from one operand.
         Op::Concatenate(_) | Op::Pad(_) => share * elements(operand),
+        // Where a slice is copied in the innermost loop, its place is found before that.
+        Op::Gather(gather) if index == 1 && copies_slices(gather, &module[user].shape) => {
+            share * elements(operand)
+        }
         Op::Dot(_) => count * products(module, user).unwrap_or(1) as f64,
         _ => count,
     }
+}
+
+/// Whether the last dimensions of a gather's result are those of its slices.
+fn copies_slices(gather: &Gather, result: &Shape) -> bool {
+    let rank = result.as_array().map_or(0, ArrayShape::rank) as i64;
+    let first = rank - gather.offset_dims.len() as i64;
+    !gather.offset_dims.is_empty() && gather.offset_dims.iter().copied().eq(first..rank)
 }
 
 /// Elements of an array; 0 for what is none.
