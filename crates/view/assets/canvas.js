@@ -35,7 +35,7 @@ const canvas = document.getElementById("canvas");
 const pen = canvas.getContext("2d");
 // Until a person has moved it, the view goes with the layout.
 const view = { x: 0, y: 0, k: 1, isMoved: false };
-// Everything the drawing depends on but the scene: see `main.js`.
+// Everything the drawing depends on but the scene: see `state.js`.
 const look = { root: null, at: null, colour: "opcode", most: 1, selected: null, hover: null, hits: new Set(), change: null };
 
 let isAsked = false;

@@ -1,6 +1,6 @@
 //! The page around the model: one HTML file with styles, scripts, the layout library and the data.
 
-/// The order is that of use: later files call earlier ones.
+/// All stand in one scope; what they do at once, rather than when called, goes in this order.
 const SCRIPTS: &[&str] = &[
     include_str!("../assets/model.js"),
     include_str!("../assets/layout.js"),
@@ -8,6 +8,12 @@ const SCRIPTS: &[&str] = &[
     include_str!("../assets/canvas.js"),
     include_str!("../assets/panels.js"),
     include_str!("../assets/buffers.js"),
+    include_str!("../assets/state.js"),
+    include_str!("../assets/graph.js"),
+    include_str!("../assets/selection.js"),
+    include_str!("../assets/search.js"),
+    include_str!("../assets/files.js"),
+    include_str!("../assets/lists.js"),
     include_str!("../assets/main.js"),
 ];
 const STYLE: &str = include_str!("../assets/style.css");
