@@ -131,6 +131,17 @@ def test_a_module_is_shown_without_any_request(show):
     assert tab.complaints() == []
 
 
+def test_without_workers_graphs_are_plain(show, tab):
+    code = "window.Worker = function () { throw new Error('none'); };"
+    script = tab.call("Page.addScriptToEvaluateOnNewDocument", source=code)["identifier"]
+    try:
+        show({"model.hlo": BEFORE})
+        place = tab.evaluate("['product', 'called', 'start'].map((name) => rxlaView.where(name).y)")
+        assert place == sorted(place) and len(set(place)) == 3
+    finally:
+        tab.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
+
+
 def test_a_click_tells_everything_about_an_instruction(show):
     tab = show({"model.hlo": BEFORE})
     click_node(tab, "product")

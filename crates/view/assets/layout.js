@@ -20,7 +20,7 @@ const pool = (() => {
   const answers = new Map();
   const MOST_ANSWERS = 2000;
   let next = 0;
-  const workers = Array.from({ length: count }, () => {
+  const begin = () => {
     const worker = new Worker(url);
     worker.onmessage = ({ data: answer }) => {
       const job = running.get(answer.id);
@@ -33,7 +33,14 @@ const pool = (() => {
     };
     worker.idle = true;
     return worker;
-  });
+  };
+  let workers = [];
+  try {
+    workers = Array.from({ length: count }, begin);
+  } catch (error) {
+    // Where a browser allows no workers, graphs stay in plain rows.
+    console.warn("no workers, no layout:", error);
+  }
   function feed() {
     for (const worker of workers) {
       if (!worker.idle) continue;
@@ -56,7 +63,7 @@ const pool = (() => {
     // `distance` tells how urgent a job is now: less is more.
     run(job) {
       job.key = JSON.stringify(job.message);
-      const known = answers.get(job.key);
+      const known = workers.length ? answers.get(job.key) : { error: "no workers" };
       if (known) {
         job.done(known);
         return;
