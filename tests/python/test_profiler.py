@@ -52,14 +52,13 @@ def test_kernels_are_named_after_ops_and_lines(tmp_path):
 
 def test_compilations_passes_and_transfers_are_seen(tmp_path):
     def work():
-        result = jax.jit(lambda x: jnp.cos(x) * 5)(np.ones((7, 9), np.float32))
-        np.asarray(result)
+        jax.jit(lambda x: jnp.cos(x) * 5)(np.ones((7, 9), np.float32)).block_until_ready()
 
     host = profiled(tmp_path, work)["/device:CUSTOM:RXLA host"]
     names = {event.name for events in host.values() for event in events}
     assert {"compile jit__lambda", "passes", "algsimp", "generate code"} <= names, names
-    for transfer in ["to device f32[7,9]", "to host f32[7,9]"]:
-        assert any(name.startswith(transfer) for name in names), names
+    # The way back is no copy: the array is the buffer's memory.
+    assert any(name.startswith("to device f32[7,9]") for name in names), names
 
 
 def test_perfetto_shows_the_device(tmp_path):

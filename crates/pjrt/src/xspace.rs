@@ -45,7 +45,7 @@ pub(crate) fn serialize(trace: &Trace) -> Vec<u8> {
     let host: Vec<&Event> = trace.events.iter().filter(|event| !on_device(event)).collect();
     if !host.is_empty() {
         let mut plane = Plane::new(1 << 20, "/device:CUSTOM:RXLA host");
-        plane.lines(host, trace, |_, thread| thread.to_owned());
+        plane.lines(host, trace, |number, thread| format!("{thread} {}", number + 1));
         space.bytes(1, &plane.finish());
     }
     space.0
