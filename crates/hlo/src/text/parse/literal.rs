@@ -123,7 +123,9 @@ impl Parser<'_> {
             self.advance();
             self.advance();
             self.expect(TokenKind::RightBrace)?;
-            self.elided.get_or_insert(start.span());
+            if !literal.is_empty() {
+                self.elided.get_or_insert(start.span());
+            }
             fill(&mut literal);
             return Ok(literal);
         }

@@ -5,6 +5,9 @@ use std::fmt::Write;
 use super::Printer;
 use crate::{ArrayLiteral, Literal};
 
+/// Pairs of braces with nothing in them that are written one by one.
+const MOST_EMPTY_BRACES: i64 = 1 << 16;
+
 impl Printer<'_> {
     /// A literal whose shape is known to the reader.
     pub(super) fn literal(&mut self, literal: &Literal) {
@@ -22,6 +25,13 @@ impl Printer<'_> {
     }
 
     pub(in crate::text) fn elements(&mut self, array: &ArrayLiteral) {
+        // An array without elements may have dimensions of any size before the one of size 0, and
+        // its braces would fill the memory. There is nothing in them that could be left out.
+        let outer = array.dims().iter().take_while(|&&size| size != 0);
+        let braces = outer.fold(1i64, |product, &size| product.saturating_mul(size));
+        if array.is_empty() && braces > MOST_EMPTY_BRACES {
+            return self.push("{...}");
+        }
         self.dimension(array, 0, 0, &mut 0);
     }
 
