@@ -216,15 +216,15 @@ fn median(mut times: Vec<u64>) -> u64 {
     times.get(times.len() / 2).copied().unwrap_or(0)
 }
 
-/// The kernels in events, and the times of programs.
+/// The kernels in events, and for each run of a program what was in none of them.
 fn rows(events: &[Event]) -> (Vec<Row>, Vec<u64>) {
     let mut rows: Vec<Row> = Vec::new();
-    let mut programs = Vec::new();
+    let mut between: Vec<u64> = Vec::new();
     // Events that are open, with their rows and places there.
     let mut open: Vec<(&Event, usize, usize)> = Vec::new();
     for event in events {
         match event.kind {
-            Kind::Program => programs.push(event.duration),
+            Kind::Program => between.push(event.duration),
             Kind::Op => {
                 while open.last().is_some_and(|(outer, ..)| {
                     outer.thread != event.thread || outer.start + outer.duration <= event.start
@@ -234,6 +234,8 @@ fn rows(events: &[Event]) -> (Vec<Row>, Vec<u64>) {
                 if let Some(&(_, row, place)) = open.last() {
                     let outer = &mut rows[row].times[place];
                     *outer = outer.saturating_sub(event.duration);
+                } else if let Some(between) = between.last_mut() {
+                    *between = between.saturating_sub(event.duration);
                 }
                 let known = rows.iter().position(|row| row.name == event.name);
                 let row = known.unwrap_or(rows.len());
@@ -246,17 +248,17 @@ fn rows(events: &[Event]) -> (Vec<Row>, Vec<u64>) {
             Kind::Compile | Kind::Pass | Kind::Codegen | Kind::Transfer => {}
         }
     }
-    (rows, programs)
+    (rows, between)
 }
 
 fn table(events: &[Event], peak: &Peak, top: usize, out: &mut String) {
-    let (mut rows, programs) = rows(events);
-    let runs = programs.len().max(1) as f64;
+    let (mut rows, between) = rows(events);
+    let runs = between.len().max(1) as f64;
     let calls = |row: &Row| row.times.len() as f64 / runs;
     let per_run = |row: &Row| row.usual() * calls(row);
     rows.sort_by(|a, b| per_run(b).total_cmp(&per_run(a)));
-    let inside: f64 = rows.iter().map(per_run).sum();
-    let whole = (median(programs) as f64).max(inside);
+    let between = median(between) as f64;
+    let whole = between + rows.iter().map(per_run).sum::<f64>();
     let share = |nanos: f64| 100.0 * nanos / whole.max(1.0);
     // Writing to a string cannot fail.
     let _ = writeln!(
@@ -285,7 +287,7 @@ fn table(events: &[Event], peak: &Peak, top: usize, out: &mut String) {
         let (us, part) = (rest / 1e3, share(rest));
         let _ = writeln!(out, "{us:>10.2} {part:>6.1} {:>39}{count} more", "");
     }
-    let (us, part) = ((whole - inside) / 1e3, share(whole - inside));
+    let (us, part) = (between / 1e3, share(between));
     let _ = writeln!(
         out,
         "{us:>10.2} {part:>6.1} {:>39}between kernels: the driver, scalars, memory of results",
@@ -318,14 +320,14 @@ mod tests {
             ]
         };
         let events: Vec<Event> = [run(0), run(5000)].concat();
-        let (rows, programs) = rows(&events);
+        let (rows, between) = rows(&events);
         let found: Vec<(&str, &[u64])> =
             rows.iter().map(|row| (&*row.name, &row.times[..])).collect();
         assert_eq!(
             found,
             [("loop", &[200, 200][..]), ("inner", &[200; 4][..]), ("outer", &[300, 300][..])]
         );
-        assert_eq!(programs, [1000, 1000]);
+        assert_eq!(between, [100, 100]);
         let mut text = String::new();
         table(&events, &Peak { bytes: 20e9, flops: 1e9 }, 2, &mut text);
         let expected = "

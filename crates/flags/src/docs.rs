@@ -38,9 +38,9 @@ Flags stand in two variables of the environment, for the plugin and for the comm
 * `RXLA_FLAGS`: those of rxla, and all of XLA's; it is read second, so that it decides.
 
 A flag is written `--name=value`, and one that is on or off also `--name`; flags stand between spaces.
-Where jaxlib is in the process it reads `XLA_FLAGS` as well, and ends the process at a flag that it does not
-know, before rxla sees it; `RXLA_FLAGS` is ours alone. An unknown flag there gives a warning on standard error, once, with
-the name that is most like it, and never ends anything.
+An unknown flag gives a warning on standard error, once, with the name that is most like it, and never ends
+anything. Only jaxlib, where it is in the process, reads `XLA_FLAGS` as well, and ends the process at a flag that it
+does not know, just after rxla has warned of it; `RXLA_FLAGS` is ours alone.
 
 One program can have flags of its own: what JAX calls `compiler_options`, as in
 `jax.jit(f).lower(x).compile(compiler_options={\"xla_dump_to\": \"/tmp/f\"})`. They go before the variables. There, an
