@@ -15,6 +15,7 @@ use crate::callback_types::{
     PartitionerExtension, RegisterBatchArgs, RegisterPartitionerArgs, Text,
 };
 use crate::ffi;
+use crate::mapped::{Use, is_mapped};
 use crate::raw::Raw;
 
 /// The callbacks of one target; they live as long as the process.
@@ -183,7 +184,9 @@ fn inspect(config: &str, of_value: &Sharding) -> Result<()> {
     let bytes: Option<Vec<u8>> = config.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
     let bytes: [u8; SIZE] =
         bytes.and_then(|bytes| bytes.try_into().ok()).ok_or_else(invalid_callback)?;
-    if bytes[..SIZE / 2].iter().all(|&byte| byte == 0) {
+    // SAFETY: numbers may have any bits.
+    let [call, data]: [usize; 2] = unsafe { std::mem::transmute(bytes) };
+    if !is_mapped(call, Use::Call) || !(data == 0 || is_mapped(data, Use::Read)) {
         return Err(invalid_callback());
     }
     let spec = sharding::to_proto(of_value).encode_to_vec();
@@ -194,8 +197,8 @@ fn inspect(config: &str, of_value: &Sharding) -> Result<()> {
         error_scratch: std::ptr::null_mut(),
         free_error: None,
     };
-    // SAFETY: whoever wrote the program vouches for the address, as XLA demands of them; there is no
-    // other way to tell. The arguments live until the end of this function.
+    // SAFETY: whoever wrote the program vouches for the address, as XLA demands of them; that it is one
+    // of code, and not left over from another process, was looked up. The arguments live until the end of this function.
     unsafe {
         let callback: InspectCallback = std::mem::transmute(bytes);
         (callback.call)(callback.data, &raw mut args);
@@ -225,5 +228,19 @@ pub(crate) fn extension(next: *mut ffi::PJRT_Extension_Base) -> PartitionerExten
         },
         register_custom_partitioner: Some(register_custom_partitioner),
         register_batch_partitionable: Some(register_batch_partitionable),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_that_lead_nowhere_are_errors() {
+        let small = "\u{8}\0\0\0\0\0\0\0".repeat(2);
+        for config in [String::new(), "\0".repeat(16), small, "ÿ".repeat(16)] {
+            let error = inspect(&config, &Sharding::replicated()).unwrap_err();
+            assert_eq!(error.message, invalid_callback().message);
+        }
     }
 }

@@ -36,6 +36,7 @@ mod handle;
 mod host;
 mod layouts;
 mod loaded;
+mod mapped;
 mod memory;
 mod named_value;
 mod plugin;
