@@ -52,6 +52,10 @@ impl Pass for WhileLoopDotMotion {
         let mut made = 0;
         for computation in unfused_computations(module) {
             for site in module.post_order(computation) {
+                // What belonged to a loop that was made anew is gone.
+                if module.get_instruction(site).is_none() {
+                    continue;
+                }
                 let Some(steps) = Steps::of(module, site) else { continue };
                 let moves = moves(module, &steps);
                 if moves.is_empty() || module.instruction_capacity() > MAX_INSTRUCTIONS {
