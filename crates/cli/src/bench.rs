@@ -44,13 +44,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     let input = input::read(&arguments.file, Layouts::Keep)?;
     input.check()?;
-    let values = match &input.arguments[..] {
-        [] => {
-            let seed = Some(arguments.random_inputs);
-            values::parameters(&input.module, &arguments.input, seed)?
-        }
-        own => own.to_vec(),
-    };
+    let values = values::own_or_made(&input, &arguments.input, arguments.random_inputs)?;
     let options = rxla_cpu::Options { flags: environment::flags(), ..rxla_cpu::Options::default() };
     let started = Instant::now();
     let program = Program::with_options(input.module.clone(), Backend::Cpu, &options)?;

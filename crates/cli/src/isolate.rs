@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rxla_base::{Error, Result};
+use rxla_cpu::scheduled_computations;
 use rxla_hlo::text::{PrintOptions, print};
 use rxla_hlo::{InstructionId, Module, Op, verify};
 use rxla_passes::{Pipeline, RunOptions};
@@ -61,26 +62,7 @@ fn is_work(module: &Module, id: InstructionId) -> bool {
             | Op::Conditional(_)
             | Op::Call(_)
     );
-    !free && runs(module).contains(&instruction.parent())
-}
-
-/// The computations that run as sequences: the entry, and bodies of control flow.
-fn runs(module: &Module) -> Vec<rxla_hlo::ComputationId> {
-    let mut found = vec![module.entry()];
-    let mut next = 0;
-    while let Some(&computation) = found.get(next) {
-        next += 1;
-        for &id in module[computation].instructions() {
-            let op = &module[id].op;
-            if matches!(op, Op::While(_) | Op::Conditional(_) | Op::Call(_)) {
-                let called = op.called_computations();
-                let new = called.into_iter().filter(|called| !found.contains(called));
-                let new: Vec<_> = new.collect();
-                found.extend(new);
-            }
-        }
-    }
-    found
+    !free && scheduled_computations(module).contains(&instruction.parent())
 }
 
 /// A module that computes one instruction of its parameters.

@@ -5,8 +5,17 @@ use std::path::PathBuf;
 use rxla_base::{Error, Result};
 use rxla_hlo::{Literal, Module, Shape};
 
+use crate::input::Input;
 use crate::npy;
 use crate::random::Random;
+
+/// The arguments that a snapshot brings, or those of files and made-up ones.
+pub(crate) fn own_or_made(input: &Input, files: &[PathBuf], seed: u64) -> Result<Vec<Literal>> {
+    match &input.arguments[..] {
+        [] => parameters(&input.module, files, Some(seed)),
+        own => Ok(own.to_vec()),
+    }
+}
 
 /// One value per parameter of the entry; every device gets the same.
 pub(crate) fn parameters(

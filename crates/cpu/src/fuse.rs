@@ -45,7 +45,7 @@ impl Pass for CpuFusion {
 }
 
 /// The computations that run as sequences of instructions: the entry and what control flow calls.
-pub(crate) fn scheduled_computations(module: &Module) -> Vec<ComputationId> {
+pub fn scheduled_computations(module: &Module) -> Vec<ComputationId> {
     let mut found = vec![module.entry()];
     let mut next = 0;
     while let Some(&computation) = found.get(next) {

@@ -46,6 +46,7 @@ use rxla_passes::{Event, Report, RunOptions, Verify};
 
 pub use compile::{Options, compile, timings};
 pub use executable::{Executable, use_threads};
+pub use fuse::scheduled_computations;
 pub use program::Marks;
 pub use rxla_llvm::{DiskCache, Key};
 

@@ -48,13 +48,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     let input = input::read(&arguments.file, Layouts::Keep)?;
     input.check()?;
-    let values = match &input.arguments[..] {
-        [] => {
-            let seed = Some(arguments.random_inputs);
-            values::parameters(&input.module, &arguments.input, seed)?
-        }
-        own => own.to_vec(),
-    };
+    let values = values::own_or_made(&input, &arguments.input, arguments.random_inputs)?;
     std::fs::create_dir_all(&arguments.output).map_err(|error| {
         let folder = arguments.output.display();
         Error::invalid_argument(format!("cannot make `{folder}`: {error}"))
