@@ -126,10 +126,30 @@ fn only_used_directly(
     true
 }
 
-/// Columns of one tile; a function of the sizes alone, so that pieces agree.
-pub(crate) fn tile(columns: i64) -> i64 {
-    let quarter = (columns / 4 + SMALLEST_TILE - 1) / SMALLEST_TILE * SMALLEST_TILE;
-    quarter.clamp(SMALLEST_TILE, LARGEST_TILE)
+/// What threads share a reduction by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Shared {
+    /// The tiles themselves.
+    Tiles,
+    /// Loops around them.
+    Groups,
+}
+
+impl Shared {
+    pub(crate) fn of(outer: &[Loop]) -> Shared {
+        if outer.is_empty() { Shared::Tiles } else { Shared::Groups }
+    }
+}
+
+/// Columns of one tile; a function of the sizes alone, so that pieces agree. Wide tiles read memory
+/// in longer runs, narrow ones are more for threads to share.
+pub(crate) fn tile(columns: i64, shared: Shared) -> i64 {
+    let parts = match shared {
+        Shared::Tiles => 4,
+        Shared::Groups => (columns + LARGEST_TILE - 1) / LARGEST_TILE,
+    };
+    let width = (columns / parts.max(1) + SMALLEST_TILE - 1) / SMALLEST_TILE * SMALLEST_TILE;
+    width.clamp(SMALLEST_TILE, LARGEST_TILE)
 }
 
 /// A reduction whose sums are in a tile.
@@ -144,18 +164,17 @@ struct Sums {
 }
 
 impl Columns {
-    /// The sums of `length` columns from `first` on of the row of columns at `index`, then `finish` for
-    /// each of them, with the reductions known.
+    /// The sums of `length` columns (of the tile's `width` at most) from `first` on of the row of columns
+    /// at `index`, then `finish` for each of them, with the reductions known.
     pub(crate) fn run(
         &self,
         emitter: &mut Emitter<'_>,
         nest: NestId,
         index: &Index,
         last: &Loop,
-        (first, length): (Value, Value),
+        (first, length, width): (Value, Value, i64),
         finish: &mut dyn FnMut(&mut Emitter<'_>, &Index) -> Result<()>,
     ) -> Result<()> {
-        let width = tile(last.size());
         let mut all = Vec::new();
         for node in &self.reductions {
             all.push(self.sums(emitter, node, width)?);

@@ -5,7 +5,7 @@ use rxla_hlo::{Dims, InstructionId, Module, Op};
 use rxla_kernel::{BinaryOp, Builder, ComparePredicate, Linkage, LoopKind};
 
 use crate::affine::{Index, linear};
-use crate::column::{Columns, columns, tile, tile_length};
+use crate::column::{Columns, Shared, columns, tile, tile_length};
 use crate::dynamic::update_start;
 use crate::emitter::{Emitter, Node};
 use crate::nest::{Loop, Style, split_units};
@@ -204,7 +204,7 @@ pub(crate) fn units(emitter: &mut Emitter<'_>, job: &Job) -> i64 {
     }
     if columns_of(emitter, job, &loops).is_some() {
         let columns = loops.pop().map_or(1, |last| last.size());
-        let width = tile(columns);
+        let width = tile(columns, Shared::of(&loops));
         return if loops.is_empty() {
             (columns + width - 1) / width
         } else {
@@ -317,7 +317,7 @@ fn run_columns(
 ) -> Result<()> {
     let last = loops.pop().expect("the columns");
     let count = last.size();
-    let width = tile(count);
+    let width = tile(count, Shared::of(&loops));
     let mut range = None;
     if let Part::Range(begin, end) = part {
         if loops.is_empty() {
@@ -345,12 +345,12 @@ fn run_columns(
                     Some(_) if whole < count => tile_length(emitter.builder, first, width, count),
                     Some(_) | None => emitter.builder.index(width),
                 };
-                columns.run(emitter, nest, index, &last, (first, length), finish)?;
+                columns.run(emitter, nest, index, &last, (first, length, width), finish)?;
                 Ok(Vec::new())
             })?;
         }
         if whole < count && range.is_none() {
-            let rest = (emitter.builder.index(whole), emitter.builder.index(count - whole));
+            let rest = (emitter.builder.index(whole), emitter.builder.index(count - whole), width);
             columns.run(emitter, nest, index, &last, rest, finish)?;
         }
         Ok(Vec::new())

@@ -23,6 +23,8 @@ const SHARES_OF_LONG_ROWS: i64 = 16;
 const LONG_ROW: i64 = 512;
 /// Columns that fill the vectors of any machine several times.
 const FULL: i64 = 64;
+/// Columns of which a row is so long that memory is read ahead along it.
+const WIDE: i64 = 512;
 /// Columns that are shared among threads without more ado, as tiles.
 const TILE: i64 = 2048;
 /// Rows that are reduced at once at least.
@@ -56,6 +58,10 @@ fn fill_vectors(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
     let size = found.dims[last];
     if size < 2 * together {
         return None;
+    }
+    // Rows are long only where enough of them are left for threads to share.
+    while together * found.columns < WIDE && size / (2 * together) >= SHARES * FEW_ROWS {
+        together *= 2;
     }
     let cut = Cut { dimension: last, parts: [size / together, together], later: Later::Inner };
     Some(found.split(m, i, cut))
