@@ -54,7 +54,7 @@ def workload(group: str, tolerance: float | None = None, name: str | None = None
 
 
 def all_workloads() -> list[Workload]:
-    for module in ["basics", "loops", "array", "heavy"]:
+    for module in ["basics", "loops", "array", "heavy", "models", "transformers"]:
         importlib.import_module(f"workloads.{module}")
     return sorted(_registered.values(), key=lambda w: GROUPS.index(w.group))
 
