@@ -19,6 +19,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 
@@ -36,7 +37,6 @@ class Job:
         return self.command if self.devices == 1 else f"{self.command} ({self.devices} devices)"
 
 
-SPMD = (("XLA_USE_SPMD", "1"),)
 FAKE = "--fake_data --num_epochs 1 --batch_size 128"
 MESH = [
     "test_xla_sharding", "test_xla_virtual_device", "test_dynamo_spmd", "test_fsdp_v2", "test_mp_input_sharding",
@@ -48,9 +48,23 @@ MESH = [
 ]
 # Files that know devices by name run on devices that are called as PyTorch/XLA's own.
 NAMED = (("RXLA_PLATFORM_NAME", "cpu"),)
+# What PyTorch/XLA's own `run_tests.sh` sets for single files.
+SETTINGS = {
+    "test_python_ops.py": NAMED,
+    "test_ops.py": NAMED,
+    "test_core_aten_ops.py": NAMED,
+    "scan/test_scan_debug.py": (("XLA_HLO_DEBUG", "1"),),
+    "stablehlo/test_stablehlo_save_load.py": (("XLA_HLO_DEBUG", "1"),),
+    "stablehlo/test_stablehlo_inference.py": (("XLA_HLO_DEBUG", "1"),),
+    "test_user_computation_debug_cache.py": (("XLA_IR_DEBUG", "1"), ("XLA_HLO_DEBUG", "1")),
+    "dynamo/test_dynamo_graph_dump.py": (("XLA_SAVE_TENSORS_FMT", "text"),),
+    "spmd/test_spmd_graph_dump.py": (("XLA_SAVE_TENSORS_FMT", "hlo"),),
+    "spmd/test_spmd_lowering_context.py": (("XLA_SAVE_TENSORS_FMT", "hlo"),),
+    "spmd/test_dtensor_integration3.py": (("XLA_DISABLE_FUNCTIONALIZATION", "1"),),
+}
 JOBS = [
-    *[Job("ops", f"{name}.py", environment=NAMED) for name in ["test_python_ops"]],
     *[Job("ops", f"{name}.py") for name in [
+        "test_python_ops",
         "test_operations", "test_input_output_aliases", "test_data_type", "test_while_loop",
         "scan/test_scan", "scan/test_scan_layers", "scan/test_scan_debug", "test_hlo_metadata", "test_metrics",
         "test_gru", "test_as_stride_use_slice", "test_async_closures", "test_autocast", "test_autocast_xla",
@@ -94,11 +108,16 @@ JOBS = [
 def run(job: Job, arguments: argparse.Namespace, device: dict) -> dict:
     """The outcome of one job on one device."""
     file = job.command.split()[0]
+    settings = dict(SETTINGS.get(file, ()))
+    saved = os.path.join(tempfile.mkdtemp(), "tensors")
+    if "XLA_SAVE_TENSORS_FMT" in settings:
+        settings["XLA_SAVE_TENSORS_FILE"] = saved
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join(filter(None, [arguments.tests, os.environ.get("PYTHONPATH", "")])),
+        "TORCH_TEST_DEVICES": os.path.join(arguments.tests, "pytorch_test_base.py"),
         "RXLA_NUM_DEVICES": str(job.devices),
         "CPU_NUM_DEVICES": str(job.devices),
-        **dict(job.environment), **device,
+        **dict(job.environment), **settings, **device,
     }
     started = time.time()
     process = subprocess.Popen(
