@@ -119,7 +119,9 @@ pub fn simplification() -> Step {
 /// What the CPU backend does before it assigns layouts and fuses: all of [`simplify`], then dots in
 /// the form that there are kernels for, and nothing left that only kept passes in check.
 pub fn cpu() -> Pipeline {
-    let mut steps = simplify_steps();
+    let mut steps: Vec<Step> =
+        ["call-inliner", "map-inline", "batchnorm_expander", "dce"].map(by_name).into();
+    steps.push(simplification());
     steps.push(by_name("while-loop-dot-motion"));
     steps.extend(
         ["batch-dot-simplification", "dot_decomposer", "broadcast_canonicalizer"].map(by_name),
@@ -202,6 +204,12 @@ pub const ORDER: &[Order] = &[
         after: "algsimp",
         how: How::FirstBeforeFirst,
         why: "rules see no further than a map",
+    },
+    Order {
+        before: "batchnorm_expander",
+        after: "algsimp",
+        how: How::FirstBeforeFirst,
+        why: "what scales by one, as norms of rows do, is seen when the op is arithmetic",
     },
     Order {
         before: "algsimp",

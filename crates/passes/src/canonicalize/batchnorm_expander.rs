@@ -1,5 +1,6 @@
 //! `batchnorm_expander`, XLA's BatchNormExpander: normalisation over a batch, its inference and its
-//! gradient as sums and arithmetic. Types narrower than `f32` are computed in `f32`.
+//! gradient as sums and arithmetic. Types narrower than `f32` are computed in `f32`. What there is once
+//! for a feature is divided there, so that elements are only multiplied.
 
 use rxla_base::Result;
 use rxla_hlo::op::{Convert, Reduce};
@@ -45,7 +46,7 @@ fn training(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
     Some(e.results(&[normal, mean, variance]))
 }
 
-/// `(x - mean) / sqrt(variance + epsilon) * scale + offset`
+/// `(x - mean) * (scale / sqrt(variance + epsilon)) + offset`
 fn inference(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
     let Op::BatchNormInference(op) = &m[i].op else { return None };
     let (epsilon, feature) = (op.epsilon, op.feature_index);
@@ -175,9 +176,9 @@ impl Expansion<'_> {
     ) -> InstructionId {
         let square = self.shifted(variance, epsilon);
         let deviation = view::add(self.m, self.i, Op::unary(UnaryKind::Sqrt), &[square]);
-        let [deviation, scale, offset] = [deviation, scale, offset].map(|value| self.wide(value));
-        let normal = self.binary(BinaryKind::Divide, centered, deviation);
-        let scaled = self.binary(BinaryKind::Multiply, normal, scale);
+        let factor = self.binary(BinaryKind::Divide, scale, deviation);
+        let [factor, offset] = [factor, offset].map(|value| self.wide(value));
+        let scaled = self.binary(BinaryKind::Multiply, centered, factor);
         self.binary(BinaryKind::Add, scaled, offset)
     }
 
