@@ -11,7 +11,10 @@ use crate::convolution::rxla_convolution;
 use crate::copy::rxla_copy;
 use crate::dot::rxla_dot;
 use crate::fourier::rxla_fft;
-use crate::linear::{rxla_cholesky, rxla_getrf, rxla_potrf, rxla_triangular_solve};
+use crate::linear::{
+    rxla_cholesky, rxla_geqrf, rxla_gesdd, rxla_getrf, rxla_orgqr, rxla_potrf, rxla_syevd,
+    rxla_triangular_solve,
+};
 use crate::pool::rxla_parallel_for;
 use crate::sort::{rxla_sort, rxla_topk};
 
@@ -59,10 +62,14 @@ const TABLE: &[Symbol] = table! {
     "rxla_copy" => rxla_copy,
     "rxla_dot" => rxla_dot,
     "rxla_fft" => rxla_fft,
+    "rxla_geqrf" => rxla_geqrf,
+    "rxla_gesdd" => rxla_gesdd,
     "rxla_getrf" => rxla_getrf,
+    "rxla_orgqr" => rxla_orgqr,
     "rxla_parallel_for" => rxla_parallel_for,
     "rxla_potrf" => rxla_potrf,
     "rxla_sort" => rxla_sort,
+    "rxla_syevd" => rxla_syevd,
     "rxla_topk" => rxla_topk,
     "rxla_triangular_solve" => rxla_triangular_solve,
 };

@@ -1,14 +1,21 @@
 //! Custom calls of LAPACK, as JAX makes them for CPUs, for which the runtime has kernels of its own: `potrf`,
-//! `getrf` and `trsm`. All others go to whoever has registered their handlers.
+//! `getrf` and `trsm`, and up to some size `geqrf`, `orgqr`, `syevd` and `gesdd`. All others go to whoever has
+//! registered their handlers.
 //!
 //! Arrays are row-major here whatever layouts the call asks for, so nothing is transposed.
 
 use rxla_base::{Error, Result};
 use rxla_hlo::op::{self, CustomCallApiVersion};
 use rxla_hlo::{ArrayShape, ElementType, InstructionId, Module, Shape};
-use rxla_runtime::linear::{Cholesky, Diagonal, Form, Lu, Side, Triangle, TriangularSolve};
+use rxla_runtime::linear::{
+    Cholesky, Diagonal, Eigen, Form, Lu, Qr, Side, Singular, Triangle, TriangularSolve, Wanted,
+};
 
 use super::runtime::{TRIANGULAR_SOLVE, matrices, number};
+
+/// Rows and columns of the largest matrices whose reflections, eigenvalues or singular values the runtime
+/// computes. LAPACK goes about large ones in blocks.
+const LARGEST: [usize; 3] = [512, 512, 512];
 
 /// The kernel for a custom call and its description, if there is one.
 pub(super) fn call(
@@ -86,6 +93,90 @@ pub(super) fn call(
                 },
             };
             (TRIANGULAR_SOLVE, fits.then_some(solve)?.encode())
+        }
+        ("geqrf", &[operand], &[result, taus]) => {
+            let (batch, rows, columns) = matrices(operand)?;
+            let outer = operand.dims.get(..operand.rank().checked_sub(2)?)?;
+            let reflections = rows.min(columns);
+            let element = number(operand.element_type)?;
+            if rows.max(columns) > LARGEST[0] {
+                return None;
+            }
+            let fits = operand.same_dims(result)
+                && operand.element_type == result.element_type
+                && operand.element_type == taus.element_type
+                && taus.dims[..] == *[outer, &[reflections as i64]].concat();
+            let description = Qr { element, batch, rows, columns, reflections };
+            ("rxla_geqrf", fits.then_some(description)?.encode())
+        }
+        ("orgqr" | "ungqr", &[operand, taus], &[result]) => {
+            let (batch, rows, columns) = matrices(operand)?;
+            let outer = operand.dims.get(..operand.rank().checked_sub(2)?)?;
+            let reflections = usize::try_from(*taus.dims.last()?).ok()?;
+            let element = number(operand.element_type)?;
+            if rows.max(columns) > LARGEST[0] {
+                return None;
+            }
+            let fits = operand.same_dims(result)
+                && operand.element_type == result.element_type
+                && operand.element_type == taus.element_type
+                && reflections <= columns
+                && columns <= rows
+                && taus.dims[..] == *[outer, &[reflections as i64]].concat();
+            let description = Qr { element, batch, rows, columns, reflections };
+            ("rxla_orgqr", fits.then_some(description)?.encode())
+        }
+        ("syevd" | "heevd", &[operand], &[result, values, failures]) => {
+            let (batch, size, columns) = matrices(operand)?;
+            let outer = operand.dims.get(..operand.rank().checked_sub(2)?)?;
+            if size > LARGEST[1] {
+                return None;
+            }
+            let vectors = match letter("mode")? {
+                b'V' => Wanted::Some,
+                b'N' => Wanted::Nothing,
+                _ => return None,
+            };
+            let fits = size == columns
+                && operand.same_dims(result)
+                && operand.element_type == result.element_type
+                && values.element_type == operand.element_type.real_part()
+                && values.dims[..] == *[outer, &[size as i64]].concat()
+                && numbers(failures, outer);
+            let triangle = triangle(letter("uplo")?)?;
+            let element = number(operand.element_type)?;
+            let description = Eigen { element, batch, size, triangle, vectors };
+            ("rxla_syevd", fits.then_some(description)?.encode())
+        }
+        ("gesdd", &[operand], &[copy, values, left, right, failures]) => {
+            let (batch, rows, columns) = matrices(operand)?;
+            let outer = operand.dims.get(..operand.rank().checked_sub(2)?)?;
+            let least = rows.min(columns);
+            if rows.max(columns) > LARGEST[2] || least == 0 {
+                return None;
+            }
+            let (vectors, wide, high) = match letter("mode")? {
+                b'A' => (Wanted::All, rows, columns),
+                b'S' => (Wanted::Some, least, least),
+                // The vectors' arrays are there, but nobody reads them.
+                b'N' => (Wanted::Nothing, rows, columns),
+                _ => return None,
+            };
+            let vectors_fit = |array: &ArrayShape, sizes: [usize; 2]| {
+                array.element_type == operand.element_type
+                    && (vectors == Wanted::Nothing
+                        || array.dims[..] == *[outer, &sizes.map(|size| size as i64)].concat())
+            };
+            let fits = operand.same_dims(copy)
+                && operand.element_type == copy.element_type
+                && values.element_type == operand.element_type.real_part()
+                && values.dims[..] == *[outer, &[least as i64]].concat()
+                && vectors_fit(left, [rows, wide])
+                && vectors_fit(right, [high, columns])
+                && numbers(failures, outer);
+            let element = number(operand.element_type)?;
+            let description = Singular { element, batch, rows, columns, vectors };
+            ("rxla_gesdd", fits.then_some(description)?.encode())
         }
         _ => return None,
     })

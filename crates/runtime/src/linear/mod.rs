@@ -5,12 +5,17 @@
 //! taken, and in what order sums are computed, follows from the sizes alone.
 
 mod cholesky;
+mod eigen;
 mod lanes;
 mod line;
 mod lu;
 mod number;
 mod panel;
+mod qr;
+mod reflect;
+mod singular;
 mod triangular;
+mod turns;
 mod update;
 
 use std::sync::{Mutex, PoisonError};
@@ -26,6 +31,36 @@ use crate::status::{Status, guard};
 use number::{Number, Strided};
 use panel::Conjugation;
 use triangular::System;
+
+pub use eigen::{Eigen, Wanted, rxla_syevd};
+pub use qr::{Qr, rxla_geqrf, rxla_orgqr};
+pub use singular::{Singular, rxla_gesdd};
+
+/// Runs `$body` with `T` standing for the type of numbers.
+macro_rules! with_number {
+    ($element:expr, $T:ident => $body:expr) => {
+        match $element {
+            Element::F32 => {
+                type $T = f32;
+                $body
+            }
+            Element::F64 => {
+                type $T = f64;
+                $body
+            }
+            Element::C64 => {
+                type $T = Complex<f32>;
+                $body
+            }
+            Element::C128 => {
+                type $T = Complex<f64>;
+                $body
+            }
+            other => Err(Error::internal(format!("linear algebra of {other:?}"))),
+        }
+    };
+}
+use with_number;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(i64)]
@@ -127,31 +162,6 @@ impl TriangularSolve {
         code.extend([self.form as i64, self.diagonal as i64]);
         Ok(code)
     }
-}
-
-/// Runs `$body` with `T` standing for the type of numbers.
-macro_rules! with_number {
-    ($element:expr, $T:ident => $body:expr) => {
-        match $element {
-            Element::F32 => {
-                type $T = f32;
-                $body
-            }
-            Element::F64 => {
-                type $T = f64;
-                $body
-            }
-            Element::C64 => {
-                type $T = Complex<f32>;
-                $body
-            }
-            Element::C128 => {
-                type $T = Complex<f64>;
-                $body
-            }
-            other => Err(Error::internal(format!("linear algebra of {other:?}"))),
-        }
-    };
 }
 
 /// Factors the matrices that the array describes.
@@ -376,3 +386,6 @@ fn each(
 #[cfg(test)]
 #[path = "test.rs"]
 mod tests;
+
+#[cfg(test)]
+mod factors_test;

@@ -3,10 +3,10 @@
 use super::*;
 use crate::pool::Pool;
 
-type C = Complex<f64>;
+pub(super) type C = Complex<f64>;
 
 /// Types of numbers, to and from the widest one.
-trait Kind: Number {
+pub(super) trait Kind: Number {
     const ELEMENT: Element;
     /// How far results may be off.
     const NEAR: f64;
@@ -42,7 +42,7 @@ kinds! {
 }
 
 /// Numbers as they are in a type.
-fn numbers<T: Kind>(count: usize) -> Vec<C> {
+pub(super) fn numbers<T: Kind>(count: usize) -> Vec<C> {
     let value = |i: usize| {
         let x = (i * i % 1013) as f64;
         C::new((x * 0.7 + 0.3).sin(), (x * 1.3).cos())
@@ -50,12 +50,12 @@ fn numbers<T: Kind>(count: usize) -> Vec<C> {
     (0..count).map(|i| T::narrow(value(i)).widen()).collect()
 }
 
-fn narrow<T: Kind>(values: &[C]) -> Vec<T> {
+pub(super) fn narrow<T: Kind>(values: &[C]) -> Vec<T> {
     values.iter().map(|&value| T::narrow(value)).collect()
 }
 
 /// `matrix` times its adjoint.
-fn square(matrix: &[C], size: usize) -> Vec<C> {
+pub(super) fn square(matrix: &[C], size: usize) -> Vec<C> {
     let mut result = vec![C::default(); size * size];
     for i in 0..size {
         for j in 0..=i {
@@ -90,7 +90,7 @@ fn run_cholesky<T: Kind>(threads: usize, batch: usize, half: Triangle, operand: 
     result
 }
 
-fn bits<T>(values: &[T]) -> &[u8] {
+pub(super) fn bits<T>(values: &[T]) -> &[u8] {
     // SAFETY: numbers have no padding.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }

@@ -1,0 +1,195 @@
+//! `rxla_geqrf` and `rxla_orgqr`: matrices as a product of reflections and an upper triangle, and the
+//! product of reflections as a matrix, of as many columns as are asked for.
+
+use num_complex::Complex;
+use rxla_base::{Error, Result};
+
+use super::number::{Number, Real};
+use super::reflect::{project, reflect, reflection};
+use super::{check, each, with_number};
+use crate::context::Context;
+use crate::dot::Decoder;
+use crate::element::Element;
+use crate::gemm::{Address, Compute};
+use crate::gemm::sets::for_each_set;
+use crate::status::{Status, guard};
+
+/// Dense row-major matrices to be factored, or the reflections of some.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Qr {
+    pub element: Element,
+    pub batch: usize,
+    pub rows: usize,
+    pub columns: usize,
+    pub reflections: usize,
+}
+
+impl Qr {
+    /// The array for [`rxla_geqrf`], whose reflections are as many as rows or columns, and [`rxla_orgqr`],
+    /// which has no more columns than rows, and no more reflections than columns.
+    pub fn encode(&self) -> Result<Vec<i64>> {
+        check(self.element)?;
+        let sizes = [self.batch, self.rows, self.columns, self.reflections];
+        Ok([&[self.element as i64], &sizes.map(|size| size as i64)[..]].concat())
+    }
+}
+
+/// What LAPACK calls `geqrf`: the triangle on and above the diagonal, the reflections below it, and `tau` of
+/// each.
+///
+/// # Safety
+///
+/// The context is null or a [`Context`], `code` the array of a [`Qr`], and the buffers hold what it says;
+/// nobody else uses the results, of which the first may be the operand.
+pub unsafe extern "C" fn rxla_geqrf(
+    context: *const Context,
+    operand: *const u8,
+    result: *mut u8,
+    taus: *mut u8,
+    code: *const i64,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (context, mut code) = unsafe { (Context::from_ptr(context), Decoder::new(code)) };
+        let element = code.element()?;
+        let [batch, rows, columns, reflections] = [(); 4].map(|()| code.size());
+        if batch == 0 || reflections == 0 {
+            return Ok(());
+        }
+        with_number!(element, T => {
+            let operand = Address(operand.cast::<T>().cast_mut());
+            let (result, taus) = (Address(result.cast::<T>()), Address(taus.cast::<T>()));
+            let count = rows * columns;
+            each(context, batch, count * reflections, |_, index| {
+                // SAFETY: the caller's promise; each matrix is in one piece.
+                unsafe {
+                    let from = operand.get().add(index * count).cast_const();
+                    let into = result.get().add(index * count);
+                    std::ptr::copy(from, into, count);
+                    let matrix = std::slice::from_raw_parts_mut(into, count);
+                    let taus = taus.get().add(index * reflections);
+                    factor(matrix, columns, std::slice::from_raw_parts_mut(taus, reflections));
+                }
+                Ok(())
+            })
+        })
+    })
+}
+
+/// What LAPACK calls `orgqr`: the first columns of the product of reflections, which are below the diagonal
+/// of the operand.
+///
+/// # Safety
+///
+/// As for [`rxla_geqrf`]; the result may be the operand.
+pub unsafe extern "C" fn rxla_orgqr(
+    context: *const Context,
+    operand: *const u8,
+    taus: *const u8,
+    result: *mut u8,
+    code: *const i64,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (context, mut code) = unsafe { (Context::from_ptr(context), Decoder::new(code)) };
+        let element = code.element()?;
+        let [batch, rows, columns, reflections] = [(); 4].map(|()| code.size());
+        if batch == 0 || rows == 0 || columns == 0 {
+            return Ok(());
+        }
+        with_number!(element, T => {
+            let operand = Address(operand.cast::<T>().cast_mut());
+            let (taus, result) = (Address(taus.cast::<T>().cast_mut()), Address(result.cast::<T>()));
+            let count = rows * columns;
+            each(context, batch, count * reflections, |_, index| {
+                // SAFETY: the caller's promise; each matrix is in one piece.
+                unsafe {
+                    let from = operand.get().add(index * count).cast_const();
+                    let into = result.get().add(index * count);
+                    std::ptr::copy(from, into, count);
+                    let matrix = std::slice::from_raw_parts_mut(into, count);
+                    let taus = taus.get().add(index * reflections).cast_const();
+                    expand(matrix, columns, std::slice::from_raw_parts(taus, reflections));
+                }
+                Ok(())
+            })
+        })
+    })
+}
+
+for_each_set! {
+    /// Factors a matrix in place.
+    ///
+    /// # Safety
+    ///
+    /// None but that of the instruction set, which is seen to.
+    unsafe fn factor[Number] = factor_body(matrix: &mut [T], columns: usize, taus: &mut [T]) -> ()
+}
+
+/// # Safety
+///
+/// See `factor`.
+#[inline(always)]
+unsafe fn factor_body<T: Number>(matrix: &mut [T], columns: usize, taus: &mut [T]) {
+    let rows = matrix.len() / columns;
+    let mut room = vec![T::default(); rows + columns];
+    let (v, w) = room.split_at_mut(rows);
+    for (j, tau) in taus.iter_mut().enumerate() {
+        let v = &mut v[j..];
+        for (value, row) in v.iter_mut().zip(matrix[j * columns..].chunks(columns)) {
+            *value = row[j];
+        }
+        let first = v[0];
+        let (multiple, turn) = reflection(first, &mut v[1..]);
+        *tau = turn;
+        v[0] = T::of(T::Part::ONE, T::Part::ZERO);
+        let below = &mut matrix[j * columns..];
+        let w = &mut w[j + 1..];
+        project(v, below, columns, j + 1, w);
+        reflect(turn.conjugate(), v, w, below, columns, j + 1);
+        v[0] = T::of(multiple, T::Part::ZERO);
+        for (&value, row) in v.iter().zip(below.chunks_mut(columns)) {
+            row[j] = value;
+        }
+    }
+}
+
+for_each_set! {
+    /// Makes a matrix of reflections in place.
+    ///
+    /// # Safety
+    ///
+    /// None but that of the instruction set, which is seen to.
+    unsafe fn expand[Number] = expand_body(matrix: &mut [T], columns: usize, taus: &[T]) -> ()
+}
+
+/// # Safety
+///
+/// See `expand`.
+#[inline(always)]
+pub(super) unsafe fn expand_body<T: Number>(matrix: &mut [T], columns: usize, taus: &[T]) {
+    let rows = matrix.len() / columns;
+    let one = T::of(T::Part::ONE, T::Part::ZERO);
+    for (i, row) in matrix.chunks_mut(columns).enumerate() {
+        row[taus.len()..].fill(T::default());
+        if (taus.len()..columns).contains(&i) {
+            row[i] = one;
+        }
+    }
+    let mut room = vec![T::default(); rows + columns];
+    let (v, w) = room.split_at_mut(rows);
+    for (j, &tau) in taus.iter().enumerate().rev() {
+        let below = &mut matrix[j * columns..];
+        let v = &mut v[j..];
+        v[0] = one;
+        for (value, row) in v.iter_mut().zip(below.chunks_mut(columns)).skip(1) {
+            *value = std::mem::take(&mut row[j]);
+        }
+        // What is right of the diagonal belongs to the other factor.
+        below[j..columns].fill(T::default());
+        below[j] = one;
+        let w = &mut w[j..];
+        project(v, below, columns, j, w);
+        reflect(tau, v, w, below, columns, j);
+    }
+}

@@ -1,0 +1,445 @@
+//! `rxla_gesdd`: singular values and vectors, by reflections to two diagonals and implicit QR steps.
+
+use num_complex::Complex;
+use rxla_base::{Error, Result};
+
+use super::eigen::Wanted;
+use super::number::{Number, Real};
+use super::qr::expand_body;
+use super::reflect::{largest, project, reflection, scaling, subtract, transposed_inner};
+use super::turns::{Turn, Vectors, turn};
+use super::{check, each, with_number};
+use crate::context::Context;
+use crate::dot::Decoder;
+use crate::element::Element;
+use crate::gemm::{Address, Compute};
+use crate::gemm::sets::for_each_set;
+use crate::status::{Status, guard};
+
+/// Dense row-major matrices, of which singular values are asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Singular {
+    pub element: Element,
+    pub batch: usize,
+    pub rows: usize,
+    pub columns: usize,
+    pub vectors: Wanted,
+}
+
+impl Singular {
+    /// The array for [`rxla_gesdd`].
+    pub fn encode(&self) -> Result<Vec<i64>> {
+        check(self.element)?;
+        let sizes = [self.batch, self.rows, self.columns].map(|size| size as i64);
+        Ok([&[self.element as i64], &sizes[..], &[self.vectors as i64]].concat())
+    }
+}
+
+/// What LAPACK calls `gesdd`: singular values in descending order, left vectors in columns, and right ones,
+/// conjugated, in rows. `failures` gets 0 for each matrix, or another number where it is not finite or nothing
+/// converges; then results are NaN. What is in `left` and `right` when no vectors are wanted means nothing.
+///
+/// # Safety
+///
+/// The context is null or a [`Context`], `code` the array of a [`Singular`], and the buffers hold what it
+/// says; nobody else uses the results, of which the first, a copy of the operand that means nothing after,
+/// may be the operand.
+pub unsafe extern "C" fn rxla_gesdd(
+    context: *const Context,
+    operand: *const u8,
+    copy: *mut u8,
+    values: *mut u8,
+    left: *mut u8,
+    right: *mut u8,
+    failures: *mut i32,
+    code: *const i64,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (context, mut code) = unsafe { (Context::from_ptr(context), Decoder::new(code)) };
+        let element = code.element()?;
+        let [batch, rows, columns] = [(); 3].map(|()| code.size());
+        let wanted = match code.next() {
+            0 => Wanted::Nothing,
+            1 => Wanted::Some,
+            _ => Wanted::All,
+        };
+        let least = rows.min(columns);
+        with_number!(element, T => {
+            type P = <T as Number>::Part;
+            let operand = Address(operand.cast::<T>().cast_mut());
+            let (copy, values) = (Address(copy.cast::<T>()), Address(values.cast::<P>()));
+            let (left, right) = (Address(left.cast::<T>()), Address(right.cast::<T>()));
+            let failures = Address(failures);
+            let count = rows * columns;
+            let [wide, high] = match wanted {
+                Wanted::Nothing => [0, 0],
+                Wanted::Some => [least, least],
+                Wanted::All => [rows, columns],
+            };
+            each(context, batch, 4 * count * least, |context, index| {
+                // SAFETY: the caller's promise; each matrix is in one piece.
+                unsafe {
+                    let from = operand.get().add(index * count).cast_const();
+                    let into = copy.get().add(index * count);
+                    std::ptr::copy(from, into, count);
+                    let piece = |start: *mut T, count: usize| {
+                        std::slice::from_raw_parts_mut(start.add(index * count), count)
+                    };
+                    let (left, right) = (piece(left.get(), rows * wide), piece(right.get(), high * columns));
+                    let values = values.get().add(index * least);
+                    let values = std::slice::from_raw_parts_mut(values, least);
+                    let matrix = std::slice::from_raw_parts(into, count);
+                    let sizes = [rows, columns];
+                    let converged = solve(context, matrix, sizes, values, left, right);
+                    if !converged {
+                        values.fill(P::NAN);
+                        left.fill(T::NAN);
+                        right.fill(T::NAN);
+                    }
+                    failures.get().add(index).write(i32::from(!converged));
+                }
+                Ok(())
+            })
+        })
+    })
+}
+
+for_each_set! {
+    /// Puts singular vectors into places; says whether it could. No vectors are wanted where no place is.
+    ///
+    /// # Safety
+    ///
+    /// None but that of the instruction set, which is seen to.
+    unsafe fn solve[Number] = solve_body(
+        context: &Context, matrix: &[T], sizes: [usize; 2], values: &mut [T::Part], left: &mut [T],
+        right: &mut [T]
+    ) -> bool
+}
+
+/// # Safety
+///
+/// See `solve`.
+#[inline(always)]
+unsafe fn solve_body<T: Number>(
+    context: &Context,
+    matrix: &[T],
+    [rows, columns]: [usize; 2],
+    values: &mut [T::Part],
+    left: &mut [T],
+    right: &mut [T],
+) -> bool {
+    let scale = largest(matrix);
+    if !scale.finite() {
+        return false;
+    }
+    // As high as wide at least: its adjoint if it is not.
+    let turned = rows < columns;
+    let (high, wide) = if turned { (columns, rows) } else { (rows, columns) };
+    let mut tall = vec![T::default(); rows * columns];
+    if turned {
+        for (j, row) in tall.chunks_mut(wide).enumerate() {
+            for (i, value) in row.iter_mut().enumerate() {
+                *value = matrix[i * columns + j].conjugate();
+            }
+        }
+    } else {
+        tall.copy_from_slice(matrix);
+    }
+    let factor = scaling(scale);
+    if let Some(factor) = factor {
+        tall.iter_mut().for_each(|value| *value = value.scaled(factor));
+    }
+    let wanted = !left.is_empty() || !right.is_empty();
+    let mut beside = vec![T::Part::ZERO; wide];
+    let mut taus = vec![T::default(); 2 * wide];
+    let (left_taus, right_taus) = taus.split_at_mut(wide);
+    if wide > 0 {
+        bidiagonalise(&mut tall, wide, values, &mut beside, left_taus, right_taus);
+    }
+    // Columns of the basis that the longer vectors make.
+    let breadth = if turned { right.len() / columns.max(1) } else { left.len() / rows.max(1) };
+    let mut vectors = None;
+    if wanted {
+        // SAFETY: the instruction set is that of this function.
+        let [long, short] = unsafe {
+            [long_basis(&tall, high, wide, breadth, left_taus), short_basis(&tall, wide, right_taus)]
+        };
+        vectors = Some([
+            Vectors::new(breadth, high, |vector, element| long[element * breadth + vector]),
+            Vectors::new(wide, wide, |vector, element| short[element * wide + vector]),
+        ]);
+    }
+    if !iterate(context, values, &mut beside, vectors.as_mut()) {
+        return false;
+    }
+    let mut order: Vec<usize> = (0..wide).collect();
+    let size = |index: usize| values[index].size();
+    order.sort_by(|&a, &b| size(b).partial_cmp(&size(a)).unwrap_or(std::cmp::Ordering::Equal));
+    let found = values.to_vec();
+    for (value, &from) in values.iter_mut().zip(&order) {
+        *value = factor.map_or(found[from].size(), |factor| found[from].size() / factor);
+    }
+    let Some([long, short]) = vectors else { return true };
+    let sign = |place: usize| match order.get(place) {
+        Some(&from) if found[from] < T::Part::ZERO => -T::Part::ONE,
+        _ => T::Part::ONE,
+    };
+    let from = |place: usize| order.get(place).copied().unwrap_or(place);
+    // With A = U S Vᴴ, the adjoint is V S Uᴴ.
+    if turned {
+        for (place, row) in right.chunks_mut(columns).enumerate() {
+            for (element, value) in row.iter_mut().enumerate() {
+                *value = long.get::<T>(from(place), element).conjugate();
+            }
+        }
+        for (element, row) in left.chunks_mut(wide).enumerate() {
+            for (place, value) in row.iter_mut().enumerate() {
+                *value = short.get::<T>(from(place), element).scaled(sign(place));
+            }
+        }
+    } else {
+        for (element, row) in left.chunks_mut(breadth).enumerate() {
+            for (place, value) in row.iter_mut().enumerate() {
+                *value = long.get(from(place), element);
+            }
+        }
+        for (place, row) in right.chunks_mut(columns).enumerate() {
+            for (element, value) in row.iter_mut().enumerate() {
+                *value = short.get::<T>(from(place), element).conjugate().scaled(sign(place));
+            }
+        }
+    }
+    true
+}
+
+/// The first columns of the product of the reflections on the left.
+///
+/// # Safety
+///
+/// That of the instruction set.
+#[inline(always)]
+unsafe fn long_basis<T: Number>(
+    tall: &[T],
+    high: usize,
+    wide: usize,
+    breadth: usize,
+    taus: &[T],
+) -> Vec<T> {
+    let mut basis = vec![T::default(); high * breadth];
+    for (into, row) in basis.chunks_mut(breadth).zip(tall.chunks(wide)) {
+        into[..wide].copy_from_slice(row);
+    }
+    // SAFETY: the caller's promise.
+    unsafe { expand_body(&mut basis, breadth, taus) };
+    basis
+}
+
+/// The product of the reflections on the right, which act on all but the first element.
+///
+/// # Safety
+///
+/// That of the instruction set.
+#[inline(always)]
+unsafe fn short_basis<T: Number>(tall: &[T], wide: usize, taus: &[T]) -> Vec<T> {
+    let mut basis = vec![T::default(); wide * wide];
+    basis[0] = T::of(T::Part::ONE, T::Part::ZERO);
+    let less = wide - 1;
+    if less == 0 {
+        return basis;
+    }
+    let mut rest = vec![T::default(); less * less];
+    for j in 0..less {
+        for i in j + 1..less {
+            rest[i * less + j] = tall[j * wide + i + 1];
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { expand_body(&mut rest, less, &taus[..less]) };
+    for (into, row) in basis[wide..].chunks_mut(wide).zip(rest.chunks(less)) {
+        into[1..].copy_from_slice(row);
+    }
+    basis
+}
+
+/// Reduces a matrix, at least as high as wide, to its diagonal and what is right of it. The reflections on the
+/// left end up below the diagonal, those on the right beyond what is right of it.
+#[inline(always)]
+fn bidiagonalise<T: Number>(
+    matrix: &mut [T],
+    wide: usize,
+    diagonal: &mut [T::Part],
+    beside: &mut [T::Part],
+    left_taus: &mut [T],
+    right_taus: &mut [T],
+) {
+    let high = matrix.len() / wide;
+    let one = T::of(T::Part::ONE, T::Part::ZERO);
+    let mut room = vec![T::default(); high + 2 * wide];
+    let (v, room) = room.split_at_mut(high);
+    let (w, u) = room.split_at_mut(wide);
+    for j in 0..wide {
+        let below = &mut matrix[j * wide..];
+        let v = &mut v[j..];
+        for (value, row) in v.iter_mut().zip(below.chunks(wide)) {
+            *value = row[j];
+        }
+        let first = v[0];
+        let (multiple, tau) = reflection(first, &mut v[1..]);
+        (diagonal[j], left_taus[j]) = (multiple, tau);
+        v[0] = one;
+        let w = &mut w[j + 1..];
+        project(v, below, wide, j + 1, w);
+        let tau = tau.conjugate();
+        let (row, below) = below.split_at_mut(wide);
+        subtract(&mut row[j + 1..], tau, w);
+        if j + 1 == wide {
+            for (&v, row) in v[1..].iter().zip(below.chunks_mut(wide)) {
+                row[j] = v;
+            }
+            break;
+        }
+        // The row's adjoint is reflected as a column is: u, so that (A (1 - tau u uᴴ)) is its multiple.
+        let u = &mut u[j + 1..];
+        for (u, &value) in u.iter_mut().zip(&row[j + 1..]) {
+            *u = value.conjugate();
+        }
+        let first = u[0];
+        let (multiple, turn) = reflection(first, &mut u[1..]);
+        (beside[j], right_taus[j]) = (multiple, turn);
+        u[0] = one;
+        row[j + 1..].copy_from_slice(u);
+        for (&v, row) in v[1..].iter().zip(below.chunks_mut(wide)) {
+            row[j] = v;
+            let row = &mut row[j + 1..];
+            subtract(row, tau.times(v), w);
+            let sum = transposed_inner(row, u);
+            for (value, &u) in row.iter_mut().zip(&*u) {
+                *value = value.minus_product(sum.times(turn), u.conjugate());
+            }
+        }
+    }
+}
+
+/// Finds the singular values of two diagonals, with signs; vectors are turned along. Says whether it could.
+#[inline(always)]
+fn iterate<P: Real>(
+    context: &Context,
+    diagonal: &mut [P],
+    beside: &mut [P],
+    mut vectors: Option<&mut [Vectors<P>; 2]>,
+) -> bool {
+    let size = diagonal.len();
+    if size == 0 {
+        return true;
+    }
+    let (scale, other) = (largest(diagonal), largest(&beside[..size - 1]));
+    let scale = if other > scale { other } else { scale };
+    let nothing = scale * P::EPSILON * P::EPSILON;
+    let mut left = 6 * size * size + 60;
+    let mut high = size - 1;
+    while high > 0 {
+        let negligible = |i: usize| {
+            let beside = beside[i].size();
+            beside <= P::EPSILON * (diagonal[i].size() + diagonal[i + 1].size())
+                || beside <= nothing
+        };
+        if negligible(high - 1) {
+            beside[high - 1] = P::ZERO;
+            high -= 1;
+            continue;
+        }
+        if left == 0 {
+            return false;
+        }
+        left -= 1;
+        let low = (0..high - 1).rev().find(|&i| negligible(i)).map_or(0, |i| i + 1);
+        // Steps go from the larger end to the smaller one: upwards, the transpose in the other order is done.
+        let upwards = diagonal[low].size() < diagonal[high].size();
+        let (at, between) = places(low, high, upwards);
+        let shift = shift(diagonal[at(high - 1)], diagonal[at(high)], beside[between(high - 1)]);
+        let first = diagonal[at(low)];
+        let ratio = shift / first.size();
+        let mut push = |which: bool, k: usize, cosine: P, sine: P| {
+            if let Some(vectors) = vectors.as_deref_mut() {
+                // Downwards the first kind of turn is of right vectors, which come second.
+                let which = usize::from(which != upwards);
+                vectors[which].push(context, Turn { first: at(k), second: at(k + 1), cosine, sine });
+            }
+        };
+        // A zero on the diagonal is at its end after a step without a shift.
+        let singular = diagonal[low..=high].iter().any(|value| value.size() <= nothing);
+        if singular || !(ratio * ratio > P::EPSILON) {
+            // No shift, which keeps small values exact.
+            let (mut c, mut old_c, mut old_s) = (P::ONE, P::ONE, P::ZERO);
+            for k in low..high {
+                let (cosine, sine, r) = turn(diagonal[at(k)] * c, beside[between(k)]);
+                c = cosine;
+                push(true, k, cosine, sine);
+                if k > low {
+                    beside[between(k - 1)] = old_s * r;
+                }
+                let (cosine_2, sine_2, r) = turn(old_c * r, diagonal[at(k + 1)] * sine);
+                (old_c, old_s) = (cosine_2, sine_2);
+                diagonal[at(k)] = r;
+                push(false, k, cosine_2, sine_2);
+            }
+            let h = diagonal[at(high)] * c;
+            diagonal[at(high)] = h * old_c;
+            beside[between(high - 1)] = h * old_s;
+            continue;
+        }
+        let mut f = (first.size() - shift) * (P::ONE.with_sign_of(first) + shift / first);
+        let mut g = beside[between(low)];
+        for k in low..high {
+            let (c, s, r) = turn(f, g);
+            if k > low {
+                beside[between(k - 1)] = r;
+            }
+            push(true, k, c, s);
+            let (d, e, next) = (diagonal[at(k)], beside[between(k)], diagonal[at(k + 1)]);
+            f = c * d + s * e;
+            let e = c * e - s * d;
+            g = s * next;
+            let next = c * next;
+            let (c, s, r) = turn(f, g);
+            push(false, k, c, s);
+            diagonal[at(k)] = r;
+            f = c * e + s * next;
+            diagonal[at(k + 1)] = c * next - s * e;
+            if k + 1 < high {
+                g = s * beside[between(k + 1)];
+                beside[between(k + 1)] = c * beside[between(k + 1)];
+            }
+            beside[between(k)] = f;
+        }
+        beside[between(high - 1)] = f;
+    }
+    if let Some(vectors) = vectors {
+        vectors.iter_mut().for_each(|vectors| vectors.finish(context));
+    }
+    true
+}
+
+/// Where elements `low..=high` of a diagonal are, and those between two of them, in one order or the other.
+fn places(low: usize, high: usize, upwards: bool) -> (impl Fn(usize) -> usize + Copy, impl Fn(usize) -> usize + Copy) {
+    let (sum, turned) = (low + high, upwards);
+    let at = move |k: usize| if turned { sum - k } else { k };
+    let between = move |k: usize| if turned { sum - k - 1 } else { k };
+    (at, between)
+}
+
+/// The smaller singular value of `[f h; 0 g]`.
+#[inline(always)]
+fn shift<P: Real>(f: P, g: P, h: P) -> P {
+    let (f, g, h) = (f.size(), g.size(), h.size());
+    let (least, most) = if f < g { (f, g) } else { (g, f) };
+    if least == P::ZERO {
+        return P::ZERO;
+    }
+    // The product of both values is that of the diagonal; their squares add up to the squares here.
+    let sum = (most + least).hypotenuse(h);
+    let difference = (most - least).hypotenuse(h);
+    let larger = (sum + difference) * super::eigen::half();
+    least * (most / larger)
+}

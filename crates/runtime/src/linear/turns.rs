@@ -1,0 +1,124 @@
+//! Vectors turned in pairs, as iterations for eigenvalues and singular values ask for: turns are collected, and
+//! then done in columns so narrow that all vectors stay in the first cache.
+
+use super::number::{Number, Real};
+use crate::context::Context;
+use crate::gemm::Address;
+use crate::gemm::sets::for_each_set;
+
+/// `(x, y)` becomes `(c x + s y, c y - s x)`, where `x` is a vector, `y` the one `step` after it.
+#[derive(Clone, Copy)]
+pub(super) struct Turn<P> {
+    pub first: usize,
+    pub second: usize,
+    pub cosine: P,
+    pub sine: P,
+}
+
+/// The turn that makes `(f, g)` `(r, 0)`: cosine, sine and `r`.
+#[inline(always)]
+pub(super) fn turn<P: Real>(f: P, g: P) -> (P, P, P) {
+    if g == P::ZERO {
+        return (P::ONE, P::ZERO, f);
+    }
+    let length = f.hypotenuse(g);
+    let inverse = P::ONE / length;
+    if inverse.finite() { (f * inverse, g * inverse, length) } else { (f / length, g / length, length) }
+}
+
+const WIDTH: usize = 16;
+/// Turns that are collected.
+const MANY: usize = 1 << 12;
+
+/// Vectors in rows, cut into columns of some parts of numbers, each of them in one piece.
+pub(super) struct Vectors<P> {
+    count: usize,
+    data: Vec<[P; WIDTH]>,
+    waiting: Vec<Turn<P>>,
+}
+
+impl<P: Real> Vectors<P> {
+    /// `count` vectors of so many numbers, `value` of the number of a vector and that of an element.
+    #[inline(always)]
+    pub(super) fn new<T: Number<Part = P>>(
+        count: usize,
+        length: usize,
+        value: impl Fn(usize, usize) -> T,
+    ) -> Vectors<P> {
+        let pieces = (length * T::PARTS).div_ceil(WIDTH);
+        let mut data = vec![[P::ZERO; WIDTH]; pieces * count];
+        for vector in 0..count {
+            for element in 0..length {
+                let value = value(vector, element);
+                let place = element * T::PARTS;
+                let piece = &mut data[place / WIDTH * count + vector];
+                piece[place % WIDTH] = value.real();
+                if T::PARTS > 1 {
+                    piece[place % WIDTH + 1] = value.imaginary();
+                }
+            }
+        }
+        Vectors { count, data, waiting: Vec::new() }
+    }
+
+    #[inline(always)]
+    pub(super) fn get<T: Number<Part = P>>(&self, vector: usize, element: usize) -> T {
+        let place = element * T::PARTS;
+        let piece = &self.data[place / WIDTH * self.count + vector];
+        T::of(piece[place % WIDTH], if T::PARTS > 1 { piece[place % WIDTH + 1] } else { P::ZERO })
+    }
+
+    /// Notes a turn; [`Vectors::finish`] does those that are left.
+    #[inline(always)]
+    pub(super) fn push(&mut self, context: &Context, turn: Turn<P>) {
+        self.waiting.push(turn);
+        if self.waiting.len() >= MANY {
+            self.finish(context);
+        }
+    }
+
+    pub(super) fn finish(&mut self, context: &Context) {
+        if self.waiting.is_empty() || self.count == 0 {
+            return;
+        }
+        let pieces = self.data.len() / self.count;
+        let data = Address(self.data.as_mut_ptr());
+        let (count, waiting) = (self.count, &self.waiting[..]);
+        context.parallel_for(pieces, 1 + (1 << 14) / (waiting.len() + 1), |begin, end| {
+            for piece in begin..end {
+                // SAFETY: each piece is turned once.
+                unsafe {
+                    let rows = data.get().add(piece * count);
+                    run(std::slice::from_raw_parts_mut(rows, count), waiting);
+                }
+            }
+        });
+        self.waiting.clear();
+    }
+}
+
+for_each_set! {
+    /// Does turns one after the other.
+    ///
+    /// # Safety
+    ///
+    /// None but that of the instruction set, which is seen to.
+    unsafe fn run[P: Real] = run_body(rows: &mut [[P; WIDTH]], turns: &[Turn<P>]) -> ()
+}
+
+/// # Safety
+///
+/// See `run`.
+#[inline(always)]
+unsafe fn run_body<P: Real>(rows: &mut [[P; WIDTH]], turns: &[Turn<P>]) {
+    for turn in turns {
+        let (mut x, mut y) = (rows[turn.first], rows[turn.second]);
+        for lane in 0..WIDTH {
+            let (a, b) = (x[lane], y[lane]);
+            x[lane] = (turn.cosine * a).plus_product(turn.sine, b);
+            y[lane] = (turn.cosine * b).minus_product(turn.sine, a);
+        }
+        rows[turn.first] = x;
+        rows[turn.second] = y;
+    }
+}
