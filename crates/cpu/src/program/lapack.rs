@@ -13,9 +13,9 @@ use rxla_runtime::linear::{
 
 use super::runtime::{TRIANGULAR_SOLVE, matrices, number};
 
-/// Rows and columns of the largest matrices whose reflections, eigenvalues or singular values the runtime
-/// computes. LAPACK goes about large ones in blocks.
-const LARGEST: [usize; 3] = [512, 512, 512];
+/// Numbers of the largest matrices whose reflections, eigenvalues or singular values the runtime computes. They
+/// stay in a core's own cache; LAPACK goes about larger ones in blocks.
+const LARGEST: usize = 512 * 512;
 
 /// The kernel for a custom call and its description, if there is one.
 pub(super) fn call(
@@ -99,7 +99,7 @@ pub(super) fn call(
             let outer = operand.dims.get(..operand.rank().checked_sub(2)?)?;
             let reflections = rows.min(columns);
             let element = number(operand.element_type)?;
-            if rows.max(columns) > LARGEST[0] {
+            if rows * columns > LARGEST {
                 return None;
             }
             let fits = operand.same_dims(result)
@@ -114,7 +114,7 @@ pub(super) fn call(
             let outer = operand.dims.get(..operand.rank().checked_sub(2)?)?;
             let reflections = usize::try_from(*taus.dims.last()?).ok()?;
             let element = number(operand.element_type)?;
-            if rows.max(columns) > LARGEST[0] {
+            if rows * columns > LARGEST {
                 return None;
             }
             let fits = operand.same_dims(result)
@@ -129,7 +129,7 @@ pub(super) fn call(
         ("syevd" | "heevd", &[operand], &[result, values, failures]) => {
             let (batch, size, columns) = matrices(operand)?;
             let outer = operand.dims.get(..operand.rank().checked_sub(2)?)?;
-            if size > LARGEST[1] {
+            if size * columns > LARGEST {
                 return None;
             }
             let vectors = match letter("mode")? {
@@ -152,7 +152,7 @@ pub(super) fn call(
             let (batch, rows, columns) = matrices(operand)?;
             let outer = operand.dims.get(..operand.rank().checked_sub(2)?)?;
             let least = rows.min(columns);
-            if rows.max(columns) > LARGEST[2] || least == 0 {
+            if rows * columns > LARGEST || least == 0 {
                 return None;
             }
             let (vectors, wide, high) = match letter("mode")? {

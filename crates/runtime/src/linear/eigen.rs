@@ -12,8 +12,8 @@ use super::{Triangle, check, each, with_number};
 use crate::context::Context;
 use crate::dot::Decoder;
 use crate::element::Element;
-use crate::gemm::{Address, Compute};
 use crate::gemm::sets::for_each_set;
+use crate::gemm::{Address, Compute};
 use crate::status::{Status, guard};
 
 /// What is wanted of eigenvectors or singular vectors.
@@ -42,7 +42,8 @@ impl Eigen {
     pub fn encode(&self) -> Result<Vec<i64>> {
         check(self.element)?;
         let sizes = [self.batch as i64, self.size as i64];
-        Ok([&[self.element as i64], &sizes[..], &[self.triangle as i64, self.vectors as i64]].concat())
+        Ok([&[self.element as i64], &sizes[..], &[self.triangle as i64, self.vectors as i64]]
+            .concat())
     }
 }
 
@@ -227,8 +228,7 @@ fn tridiagonalise<T: Number>(
             let (a, b, c) = (v[i].negative(), w[i].negative(), next[i].conjugate());
             let all = row.iter_mut().zip(&v[begin..]).zip(&w[begin..]).zip(&mut sums[begin..]);
             for (((value, v), w), sum) in all {
-                let changed =
-                    value.plus_product(a, w.conjugate()).plus_product(b, v.conjugate());
+                let changed = value.plus_product(a, w.conjugate()).plus_product(b, v.conjugate());
                 *value = changed;
                 *sum = sum.plus_product(c, changed);
             }

@@ -90,8 +90,16 @@ fn check_qr<T: Kind>(batch: usize, rows: usize, columns: usize, scale: f64) {
 
 #[test]
 fn reflections_multiply_to_the_matrix() {
-    let sizes =
-        [(1, 1, 1), (3, 4, 4), (2, 3, 7), (2, 9, 5), (1, 1, 6), (1, 6, 1), (1, 37, 37), (1, 70, 50)];
+    let sizes = [
+        (1, 1, 1),
+        (3, 4, 4),
+        (2, 3, 7),
+        (2, 9, 5),
+        (1, 1, 6),
+        (1, 6, 1),
+        (1, 37, 37),
+        (1, 70, 50),
+    ];
     for (batch, rows, columns) in sizes {
         for scale in [1.0, 1e-30, 1e30] {
             check_qr::<f32>(batch, rows, columns, scale);
@@ -113,7 +121,11 @@ fn signs_are_those_of_lapack() {
     assert_eq!((factors[0], factors[2], taus[0]), (-5.0, 0.5, 1.6));
 }
 
-fn run_eigen<T: Kind>(threads: usize, eigen: &Eigen, operand: &[T]) -> (Vec<T>, Vec<T::Part>, Vec<i32>) {
+fn run_eigen<T: Kind>(
+    threads: usize,
+    eigen: &Eigen,
+    operand: &[T],
+) -> (Vec<T>, Vec<T::Part>, Vec<i32>) {
     let context = context(threads);
     let mut vectors = vec![T::NAN; operand.len()];
     let mut values = vec![T::NAN.real(); eigen.batch * eigen.size];
@@ -146,8 +158,7 @@ fn check_eigen<T: Kind<Part: Kind>>(batch: usize, matrix: &[C], scale: f64) {
             }
         }
         let operand = operand.repeat(batch);
-        let eigen =
-            Eigen { element: T::ELEMENT, batch, size, triangle, vectors: Wanted::Some };
+        let eigen = Eigen { element: T::ELEMENT, batch, size, triangle, vectors: Wanted::Some };
         let (vectors, values, failures) = run_eigen(2, &eigen, &operand);
         let (alone, alone_values, _) = run_eigen(1, &eigen, &operand);
         assert!(bits(&vectors) == bits(&alone) && bits(&values) == bits(&alone_values));
@@ -191,7 +202,8 @@ fn eigenvectors_are_eigenvectors() {
 fn eigenvalues_of_special_matrices() {
     for size in [2, 5, 20] {
         let zero = vec![C::default(); size * size];
-        let graded = |i: usize| C::from(if i % (size + 1) == 0 { 10_f64.powi(-(i as i32)) } else { 0.0 });
+        let graded =
+            |i: usize| C::from(if i % (size + 1) == 0 { 10_f64.powi(-(i as i32)) } else { 0.0 });
         let graded: Vec<C> = (0..size * size).map(graded).collect();
         let one = square(&numbers::<f32>(size), 1);
         let one = if one.len() == size * size { one } else { vec![C::from(1.0); size * size] };
@@ -253,16 +265,19 @@ fn check_singular<T: Kind<Part: Kind>>(batch: usize, columns: usize, matrix: &[C
         let alone = run_singular(1, &singular, &operand);
         assert!(bits(&values) == bits(&alone.0) && bits(&left) == bits(&alone.1));
         assert!(bits(&right) == bits(&alone.2) && failures.iter().all(|&failure| failure == 0));
-        let (only, ..) = run_singular(2, &Singular { vectors: Wanted::Nothing, ..singular }, &operand);
+        let (only, ..) =
+            run_singular(2, &Singular { vectors: Wanted::Nothing, ..singular }, &operand);
         assert!(near::<T>(&widen(&values), &widen(&only), length));
         let (wide, high) = (left.len() / batch / rows, right.len() / batch / columns);
-        let each = values.chunks(least).zip(left.chunks(rows * wide)).zip(right.chunks(high * columns));
+        let each =
+            values.chunks(least).zip(left.chunks(rows * wide)).zip(right.chunks(high * columns));
         for ((values, left), right) in each {
             let (values, left, right) = (widen(values), widen(left), widen(right));
             assert!(values.is_sorted_by(|a, b| a.re >= b.re) && values[least - 1].re >= 0.0);
             let scaled: Vec<C> =
                 (0..least * columns).map(|i| values[i / columns] * right[i]).collect();
-            let first: Vec<C> = (0..rows * least).map(|i| left[i / least * wide + i % least]).collect();
+            let first: Vec<C> =
+                (0..rows * least).map(|i| left[i / least * wide + i % least]).collect();
             let whole = product(&first, &scaled, least, columns);
             assert!(near::<T>(&whole, &matrix, length), "{singular:?} {scale}");
             let overlaps = product(&adjoint(&left, wide), &left, rows, wide);
@@ -275,12 +290,27 @@ fn check_singular<T: Kind<Part: Kind>>(batch: usize, columns: usize, matrix: &[C
 
 #[test]
 fn singular_vectors_multiply_to_the_matrix() {
-    let sizes = [(1, 1, 1), (21, 4, 4), (2, 5, 3), (2, 3, 8), (1, 1, 5), (1, 5, 1), (1, 16, 16), (1, 40, 33), (1, 20, 70)];
+    let sizes = [
+        (1, 1, 1),
+        (21, 4, 4),
+        (2, 5, 3),
+        (2, 3, 8),
+        (1, 1, 5),
+        (1, 5, 1),
+        (1, 16, 16),
+        (1, 40, 33),
+        (1, 20, 70),
+    ];
     for (batch, rows, columns) in sizes {
         for scale in [1.0, 1e-25, 1e25] {
             check_singular::<f32>(batch, columns, &numbers::<f32>(rows * columns), scale);
             check_singular::<f64>(batch, columns, &numbers::<f64>(rows * columns), scale);
-            check_singular::<Complex<f32>>(batch, columns, &numbers::<Complex<f32>>(rows * columns), scale);
+            check_singular::<Complex<f32>>(
+                batch,
+                columns,
+                &numbers::<Complex<f32>>(rows * columns),
+                scale,
+            );
             check_singular::<C>(batch, columns, &numbers::<C>(rows * columns), scale);
         }
     }
@@ -318,7 +348,8 @@ fn singular_values_of_special_matrices() {
     }
     let singular =
         Singular { element: Element::F32, batch: 2, rows: 2, columns: 1, vectors: Wanted::Some };
-    let (values, left, _, failures) = run_singular(1, &singular, &[1.0_f32, f32::INFINITY, 3.0, 4.0]);
+    let (values, left, _, failures) =
+        run_singular(1, &singular, &[1.0_f32, f32::INFINITY, 3.0, 4.0]);
     assert!(failures[0] > 0 && failures[1] == 0);
     assert!(values[0].is_nan() && left[1].is_nan() && (values[1] - 5.0).abs() < 1e-6);
 }

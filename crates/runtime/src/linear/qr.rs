@@ -10,8 +10,8 @@ use super::{check, each, with_number};
 use crate::context::Context;
 use crate::dot::Decoder;
 use crate::element::Element;
-use crate::gemm::{Address, Compute};
 use crate::gemm::sets::for_each_set;
+use crate::gemm::{Address, Compute};
 use crate::status::{Status, guard};
 
 /// Dense row-major matrices to be factored, or the reflections of some.

@@ -14,7 +14,8 @@ pub(super) fn reflection<T: Number>(first: T, rest: &mut [T]) -> (T::Part, T) {
         return (first.real(), T::default());
     }
     let mut first = first;
-    let long = |first: T, length: T::Part| first.real().hypotenuse(first.imaginary()).hypotenuse(length);
+    let long =
+        |first: T, length: T::Part| first.real().hypotenuse(first.imaginary()).hypotenuse(length);
     let mut multiple = long(first, length);
     // Where the reciprocal of so small a number might be out of range, the column is made larger.
     let (mut times, up) = (0, T::Part::ONE / T::Part::SMALL);

@@ -12,8 +12,8 @@ use super::{check, each, with_number};
 use crate::context::Context;
 use crate::dot::Decoder;
 use crate::element::Element;
-use crate::gemm::{Address, Compute};
 use crate::gemm::sets::for_each_set;
+use crate::gemm::{Address, Compute};
 use crate::status::{Status, guard};
 
 /// Dense row-major matrices, of which singular values are asked for.
@@ -163,7 +163,10 @@ unsafe fn solve_body<T: Number>(
     if wanted {
         // SAFETY: the instruction set is that of this function.
         let [long, short] = unsafe {
-            [long_basis(&tall, high, wide, breadth, left_taus), short_basis(&tall, wide, right_taus)]
+            [
+                long_basis(&tall, high, wide, breadth, left_taus),
+                short_basis(&tall, wide, right_taus),
+            ]
         };
         vectors = Some([
             Vectors::new(breadth, high, |vector, element| long[element * breadth + vector]),
@@ -364,7 +367,8 @@ fn iterate<P: Real>(
             if let Some(vectors) = vectors.as_deref_mut() {
                 // Downwards the first kind of turn is of right vectors, which come second.
                 let which = usize::from(which != upwards);
-                vectors[which].push(context, Turn { first: at(k), second: at(k + 1), cosine, sine });
+                vectors[which]
+                    .push(context, Turn { first: at(k), second: at(k + 1), cosine, sine });
             }
         };
         // A zero on the diagonal is at its end after a step without a shift.
@@ -422,7 +426,11 @@ fn iterate<P: Real>(
 }
 
 /// Where elements `low..=high` of a diagonal are, and those between two of them, in one order or the other.
-fn places(low: usize, high: usize, upwards: bool) -> (impl Fn(usize) -> usize + Copy, impl Fn(usize) -> usize + Copy) {
+fn places(
+    low: usize,
+    high: usize,
+    upwards: bool,
+) -> (impl Fn(usize) -> usize + Copy, impl Fn(usize) -> usize + Copy) {
     let (sum, turned) = (low + high, upwards);
     let at = move |k: usize| if turned { sum - k } else { k };
     let between = move |k: usize| if turned { sum - k - 1 } else { k };

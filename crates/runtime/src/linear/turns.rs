@@ -23,10 +23,16 @@ pub(super) fn turn<P: Real>(f: P, g: P) -> (P, P, P) {
     }
     let length = f.hypotenuse(g);
     let inverse = P::ONE / length;
-    if inverse.finite() { (f * inverse, g * inverse, length) } else { (f / length, g / length, length) }
+    if inverse.finite() {
+        (f * inverse, g * inverse, length)
+    } else {
+        (f / length, g / length, length)
+    }
 }
 
 const WIDTH: usize = 16;
+/// Pieces that are turned at once.
+const TOGETHER: usize = 4;
 /// Turns that are collected.
 const MANY: usize = 1 << 12;
 
@@ -81,15 +87,23 @@ impl<P: Real> Vectors<P> {
         if self.waiting.is_empty() || self.count == 0 {
             return;
         }
-        let pieces = self.data.len() / self.count;
-        let data = Address(self.data.as_mut_ptr());
         let (count, waiting) = (self.count, &self.waiting[..]);
-        context.parallel_for(pieces, 1 + (1 << 14) / (waiting.len() + 1), |begin, end| {
-            for piece in begin..end {
+        let tasks = self.data.len().div_ceil(TOGETHER * count);
+        let data = Address(self.data.as_mut_ptr());
+        let length = self.data.len();
+        context.parallel_for(tasks, 1 + (1 << 12) / (waiting.len() + 1), |begin, end| {
+            for task in begin..end {
+                let first = task * TOGETHER * count;
+                let rows = (TOGETHER * count).min(length - first);
                 // SAFETY: each piece is turned once.
                 unsafe {
-                    let rows = data.get().add(piece * count);
-                    run(std::slice::from_raw_parts_mut(rows, count), waiting);
+                    let rows = std::slice::from_raw_parts_mut(data.get().add(first), rows);
+                    match rows.len() == TOGETHER * count {
+                        true => run::<P>(rows, count, waiting),
+                        false => {
+                            rows.chunks_mut(count).for_each(|rows| run_one::<P>(rows, waiting))
+                        }
+                    }
                 }
             }
         });
@@ -98,27 +112,60 @@ impl<P: Real> Vectors<P> {
 }
 
 for_each_set! {
-    /// Does turns one after the other.
+    /// Does turns one after the other, in several pieces.
     ///
     /// # Safety
     ///
     /// None but that of the instruction set, which is seen to.
-    unsafe fn run[P: Real] = run_body(rows: &mut [[P; WIDTH]], turns: &[Turn<P>]) -> ()
+    unsafe fn run[P: Real] = run_body(
+        rows: &mut [[P; WIDTH]], count: usize, turns: &[Turn<P>]
+    ) -> ()
 }
 
 /// # Safety
 ///
 /// See `run`.
 #[inline(always)]
-unsafe fn run_body<P: Real>(rows: &mut [[P; WIDTH]], turns: &[Turn<P>]) {
+unsafe fn run_body<P: Real>(rows: &mut [[P; WIDTH]], count: usize, turns: &[Turn<P>]) {
+    let (a, rest) = rows.split_at_mut(count);
+    let (b, rest) = rest.split_at_mut(count);
+    let (c, d) = rest.split_at_mut(count);
     for turn in turns {
-        let (mut x, mut y) = (rows[turn.first], rows[turn.second]);
-        for lane in 0..WIDTH {
-            let (a, b) = (x[lane], y[lane]);
-            x[lane] = (turn.cosine * a).plus_product(turn.sine, b);
-            y[lane] = (turn.cosine * b).minus_product(turn.sine, a);
-        }
-        rows[turn.first] = x;
-        rows[turn.second] = y;
+        // Each turn waits for the one before it, but not for that in another piece.
+        step(a, turn);
+        step(b, turn);
+        step(c, turn);
+        step(d, turn);
     }
+}
+
+for_each_set! {
+    /// Does turns one after the other, in one piece.
+    ///
+    /// # Safety
+    ///
+    /// None but that of the instruction set, which is seen to.
+    unsafe fn run_one[P: Real] = run_one_body(rows: &mut [[P; WIDTH]], turns: &[Turn<P>]) -> ()
+}
+
+/// # Safety
+///
+/// See `run_one`.
+#[inline(always)]
+unsafe fn run_one_body<P: Real>(rows: &mut [[P; WIDTH]], turns: &[Turn<P>]) {
+    for turn in turns {
+        step(rows, turn);
+    }
+}
+
+#[inline(always)]
+fn step<P: Real>(rows: &mut [[P; WIDTH]], turn: &Turn<P>) {
+    let (mut x, mut y) = (rows[turn.first], rows[turn.second]);
+    for lane in 0..WIDTH {
+        let (a, b) = (x[lane], y[lane]);
+        x[lane] = (turn.cosine * a).plus_product(turn.sine, b);
+        y[lane] = (turn.cosine * b).minus_product(turn.sine, a);
+    }
+    rows[turn.first] = x;
+    rows[turn.second] = y;
 }
