@@ -36,6 +36,7 @@ pub mod program;
 pub mod schedule;
 
 use std::sync::Once;
+use std::thread;
 
 use buffers::Care;
 use rxla_base::{Error, Result};
@@ -56,15 +57,19 @@ pub fn program_key(source: &[&[u8]]) -> Option<Key> {
     Compiler::host().ok()?.program_key(source)
 }
 
-/// Has the code generator get ready on another thread, once a process, so that the first program
+/// Has the code generator get ready on other threads, once a process, so that the first program
 /// does not wait for it. Does not wait itself.
 pub fn warm_up() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // A code generator that cannot be had is reported to who compiles.
-        if let Ok(compiler) = Compiler::host() {
-            compiler.warm_up();
-        }
+        let warm = || {
+            // A code generator that cannot be had is reported to who compiles.
+            if let Ok(compiler) = Compiler::host() {
+                compiler.warm_up(rxla_llvm::Options::default().threads);
+            }
+        };
+        // Without a thread the first program waits a little longer.
+        let _ = thread::Builder::new().name("rxla-warm-up".to_owned()).spawn(warm);
     });
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 use rxla_base::{Error, Result};
-use rxla_kernel::{Builder, FunctionId, Linkage, LoopKind, Module, Op, Scalar, Statement, Type};
+use rxla_kernel::{FunctionId, Linkage, Module, Op, Statement};
 
 use crate::build_id::build_id;
 use crate::cache::{Cache, DiskCache, Key};
@@ -13,7 +13,8 @@ use crate::load::{Code, LoadUnit, load};
 use crate::machine::{Effort, Output, PASSES};
 use crate::target::{OPTIONS, Target};
 use crate::text::unit_text;
-use crate::workers::{Text, compile_all, start};
+use crate::warm::warm_up;
+use crate::workers::{Text, compile_all};
 
 /// How to compile.
 #[derive(Clone, Debug)]
@@ -103,25 +104,19 @@ impl Compiler {
         Some(Key(*hasher.finalize().as_bytes()))
     }
 
-    /// Has a kernel compiled on another thread, so that LLVM's code and tables are in memory when
-    /// the first real one comes. Does not wait.
-    pub fn warm_up(&self) {
-        let mut b = Builder::new("warm_up", Linkage::Kernel, None);
-        let (data, end) = (b.buffer_parameter(64), b.parameter(Type::I64));
-        let zero = b.index(0);
-        let ty = Scalar::F32.vector(8);
-        b.for_loop(LoopKind::Sequential, (zero, end, 8), &[], |b, i, _| {
-            let x = b.load(ty, data, i);
-            let product = b.mul(x, x);
-            b.store(data, i, product);
-            vec![]
-        });
-        let module = Module { functions: vec![b.finish()] };
-        if let Ok(cut) = self.cut(&module) {
-            let texts = cut.units.iter().map(Text::of).collect();
-            // Nobody waits for the result, and a failure will be seen with the first real kernel.
-            let _ = start(&self.target, texts, Output::Object, 1);
-        }
+    /// Has samples compiled on other threads, so that LLVM's code and tables are in memory when the
+    /// first real kernels come. Does not wait.
+    pub fn warm_up(&self, threads: usize) {
+        warm_up(self, threads);
+    }
+
+    pub(crate) fn machine_target(&self) -> &Arc<Target> {
+        &self.target
+    }
+
+    /// What is given to LLVM for a module.
+    pub(crate) fn texts(&self, module: &Module) -> Result<Vec<Text>> {
+        Ok(self.cut(module)?.units.iter().map(Text::of).collect())
     }
 
     /// The LLVM IR of each kernel, by name, as it is given to LLVM.
@@ -163,8 +158,10 @@ impl Compiler {
             })
         };
         let mut objects: Vec<Option<Arc<[u8]>>> = units.iter().map(find).collect();
-        let missing: Vec<usize> =
+        let mut missing: Vec<usize> =
             (0..units.len()).filter(|&index| objects[index].is_none()).collect();
+        // The longest first, so that no thread is left with one when the others are done.
+        missing.sort_by_key(|&index| std::cmp::Reverse(units[index].text.len()));
         if !missing.is_empty() {
             let label: Arc<str> = options.label.as_str().into();
             let text = |&index: &usize| Text {

@@ -24,6 +24,7 @@ mod machine;
 mod mapping;
 mod target;
 pub mod text;
+mod warm;
 mod workers;
 
 pub use cache::{Cache, DiskCache, Key};

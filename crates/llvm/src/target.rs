@@ -7,7 +7,7 @@ use rxla_base::{Error, Result};
 
 use crate::ffi;
 use crate::machine::{Effort, Machine};
-use crate::text::TargetText;
+use crate::text::{Extremes, TargetText};
 
 /// A target machine in words.
 #[derive(Clone, Debug)]
@@ -65,7 +65,12 @@ impl Target {
     }
 
     pub(crate) fn text(&self) -> TargetText {
-        TargetText { triple: self.triple.clone(), data_layout: self.data_layout.clone() }
+        let extremes = match self.vector_bits() {
+            512 => Extremes::Range,
+            _ => Extremes::Comparisons,
+        };
+        let (triple, data_layout) = (self.triple.clone(), self.data_layout.clone());
+        TargetText { triple, data_layout, extremes }
     }
 
     /// LLVM's handle of the target.

@@ -44,6 +44,15 @@ const MOST_STACK_BYTES: u64 = 256 << 10;
 pub struct TargetText {
     pub triple: String,
     pub data_layout: String,
+    pub extremes: Extremes,
+}
+
+/// What the larger or smaller of two floats is made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Extremes {
+    Comparisons,
+    /// AVX-512's `vrange`, which orders zeros by their signs but loses NaNs.
+    Range,
 }
 
 /// The text of the unit of `function`. `name_of` gives the symbol of each other kernel.
@@ -56,6 +65,7 @@ pub fn unit_text(
     let mut unit = Unit {
         module,
         entry: function,
+        extremes: target.extremes,
         name_of,
         inline: Vec::new(),
         declared: BTreeMap::new(),
@@ -68,7 +78,7 @@ pub fn unit_text(
         unit.define(inline)?;
         next += 1;
     }
-    let TargetText { triple, data_layout } = target;
+    let TargetText { triple, data_layout, extremes: _ } = target;
     let mut text = String::with_capacity(unit.definitions.len() + 1024);
     let _ = writeln!(text, "target datalayout = \"{data_layout}\"\ntarget triple = \"{triple}\"\n");
     text.push_str(&unit.definitions);
@@ -85,6 +95,7 @@ pub fn unit_text(
 struct Unit<'a> {
     module: &'a Module,
     entry: FunctionId,
+    extremes: Extremes,
     name_of: &'a dyn Fn(FunctionId) -> String,
     /// The inline functions that are used, in order of first use.
     inline: Vec<FunctionId>,

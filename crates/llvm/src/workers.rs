@@ -1,7 +1,7 @@
 //! The threads that LLVM runs on.
 //!
-//! They live as long as the process, each with the machines it has used, because making one costs
-//! as much as a small kernel. LLVM calls a handler and expects it not to return when it finds
+//! They live as long as the process, and so do the machines they use, because making one costs as much
+//! as a small kernel. LLVM calls a handler and expects it not to return when it finds
 //! itself in a state that it takes for hopeless; the thread then reports its job as failed and
 //! sleeps for ever, and another takes its place.
 
@@ -126,8 +126,29 @@ fn lock() -> MutexGuard<'static, Pool> {
     POOL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Machines that no thread uses.
+static MACHINES: Mutex<Vec<(Arc<Target>, Effort, Machine)>> = Mutex::new(Vec::new());
+
+/// A machine that is this thread's alone until it is given back.
+fn machine(target: &Arc<Target>, effort: Effort) -> Result<Machine> {
+    let mut machines = MACHINES.lock().unwrap_or_else(PoisonError::into_inner);
+    let suits = |(known, level, _): &(Arc<Target>, Effort, Machine)| {
+        Arc::ptr_eq(known, target) && *level == effort
+    };
+    match machines.iter().position(suits) {
+        Some(index) => Ok(machines.swap_remove(index).2),
+        None => {
+            drop(machines);
+            Machine::new(target, effort)
+        }
+    }
+}
+
+fn give_back(target: Arc<Target>, effort: Effort, machine: Machine) {
+    MACHINES.lock().unwrap_or_else(PoisonError::into_inner).push((target, effort, machine));
+}
+
 fn work() {
-    let mut machines: Vec<(Arc<Target>, Effort, Machine)> = Vec::new();
     loop {
         let mut pool = lock();
         let Job { target, text, output, reply } = loop {
@@ -147,17 +168,10 @@ fn work() {
             span
         });
         let compile = || {
-            let known = machines
-                .iter()
-                .position(|(known, level, _)| Arc::ptr_eq(known, &target) && *level == effort);
-            let index = match known {
-                Some(index) => index,
-                None => {
-                    machines.push((target.clone(), effort, Machine::new(&target, effort)?));
-                    machines.len() - 1
-                }
-            };
-            machines[index].2.compile(&ir, output)
+            let mut machine = machine(&target, effort)?;
+            let compiled = machine.compile(&ir, output);
+            give_back(target, effort, machine);
+            compiled
         };
         let result = catch_unwind(AssertUnwindSafe(compile))
             .unwrap_or_else(|_| Err(Error::internal("compiling a kernel panicked")));

@@ -9,7 +9,7 @@ use rxla_base::{Error, Result};
 use rxla_kernel::{BinaryOp, ComparePredicate, Convert, Scalar, Type, UnaryOp};
 
 use super::operand::{Ll, Operand, Suffix};
-use super::{Emitter, emit, not_expanded};
+use super::{Emitter, Extremes, emit, not_expanded};
 
 impl Emitter<'_, '_> {
     pub(super) fn unary(&mut self, op: UnaryOp, ty: Type, a: Operand) -> Result<Operand> {
@@ -135,10 +135,35 @@ impl Emitter<'_, '_> {
         })
     }
 
-    /// As x86 has it but for two things: equal operands may be zeros of two signs, whose bits
-    /// combined are the right zero (and change no other pair); and a NaN in `b` must be put back.
-    /// In a reduction `a` is what is carried, so that little depends on it.
+    /// As IEEE 754's `maximum`: zeros are ordered by their signs, and a NaN wins.
     fn extremum(&mut self, op: BinaryOp, ty: Type, a: Operand, b: Operand) -> Operand {
+        match self.unit.extremes {
+            Extremes::Comparisons => self.compared_extremum(op, ty, a, b),
+            Extremes::Range => {
+                let result = match range(op, ty) {
+                    Some(range) => self.ranged_extremum(&range, ty, a, b),
+                    None => self.ordered_extremum(op, ty, a, b),
+                };
+                // The same for scalars as for vectors: which of them an element meets is no matter.
+                let (ll, truth) = (Ll(ty), Ll(ty.with_scalar(Scalar::I1)));
+                let nan = emit!(self, "fcmp uno {ll} {a}, {b}");
+                let sum = emit!(self, "fadd {ll} {b}, {a}");
+                emit!(self, "select {truth} {nan}, {ll} {sum}, {ll} {result}")
+            }
+        }
+    }
+
+    fn ranged_extremum(&mut self, range: &Range, ty: Type, a: Operand, b: Operand) -> Operand {
+        let (ll, Range { name, choice, lanes, rounding }) = (Ll(ty), range);
+        emit!(
+            self,
+            "call {ll} @{name}({ll} {a}, {ll} {b}, i32 {choice}, {ll} poison, i{lanes} -1{rounding})"
+        )
+    }
+
+    /// As x86 has it but that equal operands may be zeros of two signs, whose bits combined are the
+    /// right zero, and change no other pair.
+    fn ordered_extremum(&mut self, op: BinaryOp, ty: Type, a: Operand, b: Operand) -> Operand {
         let (ll, truth) = (Ll(ty), Ll(ty.with_scalar(Scalar::I1)));
         let (predicate, combine) = match op {
             BinaryOp::FMin => ("olt", "or"),
@@ -154,7 +179,14 @@ impl Emitter<'_, '_> {
         let both = emit!(self, "{combine} {bits} {a_bits}, {b_bits}");
         let both = emit!(self, "bitcast {bits} {both} to {ll}");
         let equal = emit!(self, "fcmp oeq {ll} {a}, {b}");
-        let result = emit!(self, "select {truth} {equal}, {ll} {both}, {ll} {result}");
+        emit!(self, "select {truth} {equal}, {ll} {both}, {ll} {result}")
+    }
+
+    /// A NaN in `b` must be put back. In a reduction `a` is what is carried, so that little depends
+    /// on it.
+    fn compared_extremum(&mut self, op: BinaryOp, ty: Type, a: Operand, b: Operand) -> Operand {
+        let (ll, truth) = (Ll(ty), Ll(ty.with_scalar(Scalar::I1)));
+        let result = self.ordered_extremum(op, ty, a, b);
         let nan = emit!(self, "fcmp uno {ll} {b}, {}", Operand::Constant(ty, 0));
         emit!(self, "select {truth} {nan}, {ll} {b}, {ll} {result}")
     }
@@ -280,4 +312,34 @@ impl Emitter<'_, '_> {
 
 pub(super) fn is_small_float(scalar: Scalar) -> bool {
     matches!(scalar, Scalar::F16 | Scalar::BF16)
+}
+
+/// A call of `vrange`.
+struct Range {
+    name: String,
+    /// Which of two it gives, signs as compared.
+    choice: u32,
+    /// Bits of the mask.
+    lanes: u16,
+    rounding: &'static str,
+}
+
+/// `None` for what no register holds as it is.
+fn range(op: BinaryOp, ty: Type) -> Option<Range> {
+    let (suffix, width) = match ty.scalar {
+        Scalar::F32 => ("ps", 32),
+        Scalar::F64 => ("pd", 64),
+        _ => return None,
+    };
+    let bits @ (128 | 256 | 512) = width * u32::from(ty.lanes) else { return None };
+    let choice = match op {
+        BinaryOp::FMin => 4,
+        _ => 5,
+    };
+    Some(Range {
+        name: format!("llvm.x86.avx512.mask.range.{suffix}.{bits}"),
+        choice,
+        lanes: ty.lanes.max(8),
+        rounding: if bits == 512 { ", i32 4" } else { "" },
+    })
 }
