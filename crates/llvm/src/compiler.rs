@@ -58,7 +58,7 @@ impl Compiler {
         let mut hasher = blake3::Hasher::new();
         let versions = [env!("CARGO_PKG_VERSION"), env!("RXLA_LLVM_VERSION")];
         let cpu = [target.cpu.as_str(), target.features.as_str()];
-        let work = OPTIONS.into_iter().chain([PASSES]).map(CStr::to_bytes);
+        let work = OPTIONS.into_iter().chain(PASSES).map(CStr::to_bytes);
         for part in versions.into_iter().chain(cpu).map(str::as_bytes).chain(work) {
             // Lengths keep parts apart.
             hasher.update(&(part.len() as u64).to_le_bytes());
@@ -298,14 +298,18 @@ const MANY_CALLS: usize = 64;
 fn effort(module: &Module, id: FunctionId) -> Effort {
     let function = &module[id];
     let (mut calls, mut computed, mut loops) = (0, 0, 0);
-    let mut inlines = false;
+    let (mut inlines, mut whiles) = (false, false);
     function.body.walk(&mut |statement| match statement {
         Statement::Call { callee, .. } | Statement::ParallelCall { callee, .. } => {
             calls += 1;
             inlines |= module[*callee].linkage == Linkage::Inline;
         }
         Statement::CallRuntime { .. } => calls += 1,
-        Statement::For { .. } | Statement::While { .. } => loops += 1,
+        Statement::For { .. } => loops += 1,
+        Statement::While { .. } => {
+            loops += 1;
+            whiles = true;
+        }
         Statement::Let { op, .. } => {
             let prepares = matches!(
                 op,
@@ -319,5 +323,9 @@ fn effort(module: &Module, id: FunctionId) -> Effort {
     });
     let vectors = function.types.iter().any(|ty| ty.is_vector());
     let glue = (loops == 0 || calls >= MANY_CALLS) && !vectors && !inlines && computed <= 4 * calls;
-    if glue { Effort::Glue } else { Effort::Kernel }
+    match (glue, whiles) {
+        (true, _) => Effort::Glue,
+        (false, true) => Effort::Loops,
+        (false, false) => Effort::Kernel,
+    }
 }

@@ -10,9 +10,14 @@ use rxla_base::{Error, Result};
 use crate::ffi;
 use crate::target::{Target, c_string, take};
 
-/// Vector code is explicit in the kernel IR, so that no vectoriser and no unroller runs. What is
-/// left takes a tenth of the time of a small kernel, code generation most of the rest.
-pub(crate) const PASSES: &CStr = c"always-inline,function<eager-inv>(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),gvn,instcombine<no-verify-fixpoint>,simplifycfg)";
+/// Vector code is explicit in the kernel IR, which has left little to find: no vectoriser and no
+/// unroller runs. What moves addresses out of loops (`licm`, `gvn`) is left out since it gives each of
+/// them a register, where instructions hold their distances: code generation moves what is left.
+const KERNEL_PASSES: &CStr = c"always-inline,function<eager-inv>(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
+/// In loops of a program that are compiled whole values go through memory, and are found again.
+const LOOP_PASSES: &CStr = c"always-inline,function<eager-inv>(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),gvn,instcombine<no-verify-fixpoint>,simplifycfg)";
+/// All that code depends on.
+pub(crate) const PASSES: [&CStr; 2] = [KERNEL_PASSES, LOOP_PASSES];
 
 /// How much work code is worth.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,21 +25,46 @@ pub(crate) enum Effort {
     /// Calls and what prepares them, run once: LLVM's fast way without any passes.
     Glue,
     Kernel,
+    /// Loops of the program.
+    Loops,
+}
+
+impl Effort {
+    pub(crate) fn level(self) -> Level {
+        match self {
+            Effort::Glue => Level::Fast,
+            Effort::Kernel | Effort::Loops => Level::Full,
+        }
+    }
+
+    fn passes(self) -> Option<&'static CStr> {
+        match self {
+            Effort::Glue => None,
+            Effort::Kernel => Some(KERNEL_PASSES),
+            Effort::Loops => Some(LOOP_PASSES),
+        }
+    }
+}
+
+/// How code is generated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Level {
+    Fast,
+    Full,
 }
 
 pub(crate) struct Machine {
     handle: *mut ffi::TargetMachine,
-    effort: Effort,
 }
 
 // SAFETY: a target machine may move between threads; it is only used by one at a time.
 unsafe impl Send for Machine {}
 
 impl Machine {
-    pub(crate) fn new(target: &Target, effort: Effort) -> Result<Machine> {
-        let level = match effort {
-            Effort::Glue => ffi::CODE_GEN_LEVEL_NONE,
-            Effort::Kernel => ffi::CODE_GEN_LEVEL_DEFAULT,
+    pub(crate) fn new(target: &Target, level: Level) -> Result<Machine> {
+        let level = match level {
+            Level::Fast => ffi::CODE_GEN_LEVEL_NONE,
+            Level::Full => ffi::CODE_GEN_LEVEL_DEFAULT,
         };
         let handle = target.handle()?;
         let triple = c_string(&target.triple)?;
@@ -55,7 +85,7 @@ impl Machine {
         if handle.is_null() {
             return Err(Error::internal("LLVM has no target machine for this host"));
         }
-        Ok(Machine { handle, effort })
+        Ok(Machine { handle })
     }
 
     pub(crate) fn data_layout(&self) -> String {
@@ -69,13 +99,17 @@ impl Machine {
     }
 
     /// Compiles a module to what `output` says.
-    pub(crate) fn compile(&mut self, text: &str, output: Output) -> Result<Vec<u8>> {
+    pub(crate) fn compile(
+        &mut self,
+        text: &str,
+        effort: Effort,
+        output: Output,
+    ) -> Result<Vec<u8>> {
         let context = Context::new();
         let module = context.parse(text)?;
         module.verify()?;
-        match self.effort {
-            Effort::Glue => {}
-            Effort::Kernel => module.optimize(self)?,
+        if let Some(passes) = effort.passes() {
+            module.optimize(self, passes)?;
         }
         let file_type = match output {
             Output::Object => ffi::OBJECT_FILE,
@@ -202,11 +236,11 @@ impl Module<'_> {
         Ok(())
     }
 
-    fn optimize(&self, machine: &mut Machine) -> Result<()> {
+    fn optimize(&self, machine: &mut Machine, passes: &CStr) -> Result<()> {
         // SAFETY: module and machine are alive; the options are freed here, the error is consumed.
         unsafe {
             let options = ffi::LLVMCreatePassBuilderOptions();
-            let error = ffi::LLVMRunPasses(self.handle, PASSES.as_ptr(), machine.handle, options);
+            let error = ffi::LLVMRunPasses(self.handle, passes.as_ptr(), machine.handle, options);
             ffi::LLVMDisposePassBuilderOptions(options);
             if error.is_null() {
                 return Ok(());

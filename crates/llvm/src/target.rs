@@ -6,7 +6,7 @@ use std::sync::{Arc, Once, OnceLock};
 use rxla_base::{Error, Result};
 
 use crate::ffi;
-use crate::machine::{Effort, Machine};
+use crate::machine::{Level, Machine};
 use crate::text::{Extremes, TargetText};
 
 /// A target machine in words.
@@ -46,7 +46,7 @@ impl Target {
 
     fn new(triple: String, cpu: String, features: String) -> Result<Target> {
         let mut target = Target { triple, data_layout: String::new(), cpu, features };
-        target.data_layout = Machine::new(&target, Effort::Glue)?.data_layout();
+        target.data_layout = Machine::new(&target, Level::Fast)?.data_layout();
         Ok(target)
     }
 

@@ -17,7 +17,7 @@ use rxla_base::{Error, Result};
 use rxla_trace as trace;
 
 use crate::ffi;
-use crate::machine::{Effort, Machine, Output};
+use crate::machine::{Effort, Level, Machine, Output};
 use crate::target::Target;
 
 /// LLVM's recursion is deeper than what threads have by default.
@@ -127,25 +127,25 @@ fn lock() -> MutexGuard<'static, Pool> {
 }
 
 /// Machines that no thread uses.
-static MACHINES: Mutex<Vec<(Arc<Target>, Effort, Machine)>> = Mutex::new(Vec::new());
+static MACHINES: Mutex<Vec<(Arc<Target>, Level, Machine)>> = Mutex::new(Vec::new());
 
 /// A machine that is this thread's alone until it is given back.
-fn machine(target: &Arc<Target>, effort: Effort) -> Result<Machine> {
+fn machine(target: &Arc<Target>, level: Level) -> Result<Machine> {
     let mut machines = MACHINES.lock().unwrap_or_else(PoisonError::into_inner);
-    let suits = |(known, level, _): &(Arc<Target>, Effort, Machine)| {
-        Arc::ptr_eq(known, target) && *level == effort
+    let suits = |(known, made, _): &(Arc<Target>, Level, Machine)| {
+        Arc::ptr_eq(known, target) && *made == level
     };
     match machines.iter().position(suits) {
         Some(index) => Ok(machines.swap_remove(index).2),
         None => {
             drop(machines);
-            Machine::new(target, effort)
+            Machine::new(target, level)
         }
     }
 }
 
-fn give_back(target: Arc<Target>, effort: Effort, machine: Machine) {
-    MACHINES.lock().unwrap_or_else(PoisonError::into_inner).push((target, effort, machine));
+fn give_back(target: Arc<Target>, level: Level, machine: Machine) {
+    MACHINES.lock().unwrap_or_else(PoisonError::into_inner).push((target, level, machine));
 }
 
 fn work() {
@@ -168,9 +168,9 @@ fn work() {
             span
         });
         let compile = || {
-            let mut machine = machine(&target, effort)?;
-            let compiled = machine.compile(&ir, output);
-            give_back(target, effort, machine);
+            let mut machine = machine(&target, effort.level())?;
+            let compiled = machine.compile(&ir, effort, output);
+            give_back(target, effort.level(), machine);
             compiled
         };
         let result = catch_unwind(AssertUnwindSafe(compile))

@@ -120,7 +120,8 @@ impl Emitter<'_, '_> {
     }
 
     /// The address, or the addresses, of elements of `ty`'s scalar. What an index adds up is added
-    /// to the base one by one, outer loops' parts first, so that these can leave the inner loops.
+    /// to the base one by one, outer loops' parts first, so that these can leave the inner loops, and a
+    /// distance last, which instructions hold.
     fn address(&mut self, ty: Type, base: Value, index: Value) -> Result<Address> {
         let index_type = self.function.ty(index);
         let base = self.get(base)?;
@@ -135,9 +136,18 @@ impl Emitter<'_, '_> {
         self.terms(index, &mut terms);
         terms.sort_by_key(|&term| self.depths[term.0 as usize]);
         let mut operand = base;
+        let mut distance = 0u64;
         for term in terms {
-            let term = self.get(term)?;
-            operand = emit!(self, "getelementptr {element}, ptr {operand}, i64 {term}");
+            match self.get(term)? {
+                Operand::Constant(_, bits) => distance = distance.wrapping_add(bits),
+                term => {
+                    operand = emit!(self, "getelementptr {element}, ptr {operand}, i64 {term}");
+                }
+            }
+        }
+        if distance != 0 {
+            let distance = distance as i64;
+            operand = emit!(self, "getelementptr {element}, ptr {operand}, i64 {distance}");
         }
         Ok(Address { operand, gathered: false })
     }

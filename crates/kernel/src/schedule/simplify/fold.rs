@@ -27,6 +27,8 @@ pub(super) enum Folded {
     Op(Op),
     /// An operation with a constant of the result's type as its second operand.
     WithConstant(BinaryOp, Value, u64),
+    /// A value times a constant plus another.
+    Linear(Value, u64, u64),
     /// The same for addresses, with a distance.
     Offset(Value, u64),
 }
@@ -207,6 +209,13 @@ fn integer(known: &impl Known, ty: Type, op: BinaryOp, a: Value, b: Value) -> Fo
                 }
                 None => Folded::No,
             },
+            // Rows some way apart are the same product, and a distance that costs an address nothing.
+            Some(Op::Binary(BinaryOp::Add, x, first)) if ty == Type::I64 => {
+                match known.constant(*first) {
+                    Some(first) => Folded::Linear(*x, constant, first.wrapping_mul(constant)),
+                    None => Folded::No,
+                }
+            }
             _ => Folded::No,
         },
         _ => Folded::No,

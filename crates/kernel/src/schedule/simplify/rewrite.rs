@@ -217,6 +217,13 @@ impl Rewriter<'_> {
                     let b = self.constant_value(ty, bits, out);
                     op = Op::Binary(binary, a, b);
                 }
+                Folded::Linear(a, factor, distance) => {
+                    let factor = self.constant_value(ty, factor, out);
+                    let product = self.new_value(ty);
+                    self.operation(product, Op::Binary(BinaryOp::Mul, a, factor), out);
+                    let distance = self.constant_value(ty, distance, out);
+                    op = Op::Binary(BinaryOp::Add, self.get(product), distance);
+                }
                 Folded::Offset(base, bytes) => {
                     let bytes = self.constant_value(Type::I64, bytes, out);
                     op = Op::Offset { base, bytes };

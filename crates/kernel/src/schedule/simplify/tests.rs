@@ -36,10 +36,10 @@ fn constants_and_what_does_nothing() {
         "kernel @f(%0: ptr, %1: i64, %2: f32) {
   %3: i64 = constant 0
   %4: i64 = constant 3
-  %5: i64 = constant 2
-  %6: i64 = add %1, %5
-  %7: i64 = constant 18
-  %8: i64 = mul %6, %7
+  %5: i64 = constant 18
+  %6: i64 = mul %1, %5
+  %7: i64 = constant 36
+  %8: i64 = add %6, %7
   store %0[%8], %2
   %9: f32 = constant 0.0
   %10: f32 = add %2, %9
