@@ -1,5 +1,5 @@
-//! Executions on one device of several, called for apart from the others: their results come when
-//! they can, and no call waits for another device.
+//! Executions in which devices meet, called for on one device apart from the others: their results
+//! come when they can, and no call waits for another device.
 
 use std::sync::Arc;
 
@@ -9,28 +9,29 @@ use rxla_hlo::Literal;
 use crate::backend::Run;
 use crate::buffer::Buffer;
 use crate::compile_options::LogicalDevice;
+use crate::ending;
 use crate::executable::Executable;
 use crate::host::Host;
-use crate::loaded::{
-    ExecuteOptions, LoadedExecutable, distinct, gone, next_run, run, take_arguments,
-};
-use crate::meeting::Brought;
+use crate::later::{Promise, gather};
+use crate::loaded::{ExecuteOptions, LoadedExecutable, gone, next_run, run};
+use crate::meeting::{Brought, Identity};
+use crate::queue::Queue;
 
-/// When a device does its part.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum When {
-    /// At once: its arguments are there, and it has nothing to do before.
-    Now,
-    /// After what it was asked for before.
-    InTurn,
+/// Where the program runs once everybody is there.
+enum Place {
+    /// On the thread that brings the last arguments, which is the caller's.
+    Here,
+    Queue(Queue),
+    /// On a thread of its own: it may take its time in code that is not ours.
+    Thread,
 }
 
 pub(crate) fn execute(
     loaded: &LoadedExecutable,
+    identity: Identity,
     logical: LogicalDevice,
     arguments: &[Arc<Buffer>],
     options: &ExecuteOptions,
-    when: When,
 ) -> Result<Vec<Arc<Buffer>>> {
     let executable = Arc::clone(loaded.executable());
     if let Some(number) = arguments.iter().position(|buffer| buffer.is_deleted()) {
@@ -41,40 +42,36 @@ pub(crate) fn execute(
     let promise = Promise(outputs.clone());
     let meetings = loaded.client().meetings().clone();
     let devices = loaded.devices().to_vec();
-    let seat = match executable.meeting() {
-        None => None,
-        Some(identity) => {
-            let position = devices.iter().position(|other| *other == logical);
-            let position = position.ok_or_else(|| Error::internal("a device without a place"))?;
-            Some(meetings.enter(identity, executable.name(), &devices, position)?)
-        }
+    let position = devices.iter().position(|other| *other == logical);
+    let position = position.ok_or_else(|| Error::internal("a device without a place"))?;
+    let seat = meetings.enter(identity, executable.name(), &devices, position)?;
+    let ready = arguments.iter().all(|buffer| buffer.ready().is_ready());
+    let pace = executable.pace();
+    let place = match (pace.calls_host(), ready) {
+        (_, true) if !pace.is_long() || pace.calls_host() => Place::Here,
+        (true, _) => Place::Thread,
+        (false, _) => Place::Queue(device.queue.clone()),
     };
-    let (arguments, host) = (arguments.to_vec(), Arc::clone(&options.host));
-    let not_donated = options.not_donated.clone();
-    let work = move || {
-        let literals = take_arguments(&executable, &arguments, &not_donated);
-        drop(arguments);
-        let Some(seat) = seat else {
-            let results = literals
-                .and_then(|literals| run(&executable, &[logical], vec![literals], &host))
-                .and_then(|mut results| {
-                    results.pop().ok_or_else(|| Error::internal("an execution without results"))
-                });
-            return promise.keep(results);
-        };
-        let take = Box::new(move |results| promise.keep(results));
+    let (host, not_donated) = (Arc::clone(&options.host), options.not_donated.clone());
+    gather(loaded.executable(), &[arguments.to_vec()], &not_donated, move |literals| {
+        let take = Box::new(move |results| ending::deliver(|| promise.keep(results)));
+        let literals = literals.map(|mut lists| lists.pop().unwrap_or_default());
         let brought = match literals {
             Ok(arguments) => Ok(Brought { executable, arguments, take }),
             Err(error) => Err((error, Brought { executable, arguments: Vec::new(), take })),
         };
-        if let Some(everybody) = meetings.bring(seat, brought) {
-            run_for(everybody, &devices, &host);
+        let Some(everybody) = meetings.bring(seat, brought) else { return };
+        let work = move || run_for(everybody, &devices, &host);
+        match place {
+            Place::Here => work(),
+            Place::Queue(queue) => queue.put(work),
+            Place::Thread => {
+                // Without a thread the work is dropped, and what it promised says so.
+                let thread = std::thread::Builder::new().name("rxla-meeting".to_owned());
+                let _ = thread.spawn(work);
+            }
         }
-    };
-    match when {
-        When::Now => work(),
-        When::InTurn => device.queue.put(work)?,
-    }
+    })?;
     Ok(outputs)
 }
 
@@ -108,44 +105,4 @@ fn run_own(
     let programs: Vec<_> = executables.iter().map(|executable| executable.program()).collect();
     let run_id = next_run();
     first.program().execute_own(&programs, Run { devices, arguments, host, run_id })
-}
-
-/// Results that come later. Dropped before they have come, they never do.
-struct Promise(Vec<Arc<Buffer>>);
-
-impl Promise {
-    fn keep(mut self, results: Result<Vec<Literal>>) {
-        let buffers = std::mem::take(&mut self.0);
-        let count = buffers.len();
-        let results = results.and_then(distinct).and_then(|leaves| match leaves.len() {
-            given if given == count => Ok(leaves),
-            given => Err(Error::internal(format!("{count} outputs are due, {given} were given"))),
-        });
-        match results {
-            Ok(leaves) => buffers.iter().zip(leaves).for_each(|(buffer, leaf)| {
-                // A value that does not fit is the buffer's failure too.
-                let _ = buffer.fulfil(in_layout_of(buffer, leaf));
-            }),
-            Err(error) => buffers.iter().for_each(|buffer| {
-                let _ = buffer.fulfil(Err(error.clone()));
-            }),
-        }
-    }
-}
-
-fn in_layout_of(buffer: &Buffer, leaf: Literal) -> Result<Literal> {
-    match (leaf, buffer.shape().as_array()) {
-        (Literal::Array(array), Some(wanted)) if array.shape().dims == wanted.dims => {
-            Ok(Literal::Array(array.with_shape(wanted)?))
-        }
-        (leaf, _) => Ok(leaf),
-    }
-}
-
-impl Drop for Promise {
-    fn drop(&mut self) {
-        for buffer in &self.0 {
-            let _ = buffer.fulfil(Err(Error::internal("the execution was lost by a panic")));
-        }
-    }
 }

@@ -11,6 +11,7 @@ use rxla_hlo::{Literal, Module};
 
 use crate::compile_options::{CompileOptions, LogicalDevice};
 use crate::host::Host;
+use crate::pace::Forecast;
 
 /// Something that compiles modules.
 pub trait Backend: Send + Sync {
@@ -57,6 +58,9 @@ pub trait Program: Any + Send + Sync {
         let (_, _) = (programs, run);
         Err(Error::unimplemented("a program for each device"))
     }
+
+    /// What is known of a run beforehand. A program that runs other code than its own must say so.
+    fn forecast(&self) -> Forecast;
 
     /// Size of the generated code in bytes; 0 if there is none.
     fn code_size(&self) -> u64 {

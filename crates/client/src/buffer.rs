@@ -3,6 +3,9 @@
 //! A buffer's contents are an immutable [`Literal`] with shared storage. Donating or deleting a
 //! buffer takes the literal out of it; whoever still holds a clone keeps valid bytes, because a
 //! write to shared bytes copies first. So nothing a caller does can change bytes under a reader.
+//!
+//! Contents that are still to come may be claimed: whoever did gets them when they come, in the
+//! order of claims, whatever becomes of the buffer meanwhile.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,16 +18,37 @@ use crate::device::{Device, Memory, Reservation};
 use crate::event::Event;
 
 enum State {
-    /// The contents are being computed or transferred.
-    Pending,
+    /// The contents are being computed or transferred. `gone` says that they have no home here any
+    /// more, only with those who claimed them.
+    Pending {
+        gone: Option<Gone>,
+        claims: Vec<Claim>,
+    },
     Ready {
         literal: Literal,
         _reservation: Reservation,
     },
     Failed(Error),
+    Gone(Gone),
+}
+
+/// Why a buffer has no contents any more.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Gone {
     Deleted,
     Donated,
 }
+
+/// What a claim leaves to the buffer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hold {
+    /// Its contents, shared.
+    Share,
+    /// Nothing: the buffer counts as deleted.
+    Take,
+}
+
+type Claim = Box<dyn FnOnce(Result<Literal>) + Send>;
 
 /// A value on a device: an array or a token.
 pub struct Buffer {
@@ -71,7 +95,7 @@ impl Buffer {
             shape,
             device: Arc::clone(device),
             memory: memory.clone(),
-            state: Mutex::new(State::Pending),
+            state: Mutex::new(State::Pending { gone: None, claims: Vec::new() }),
             ready: Event::new(),
         })
     }
@@ -104,30 +128,74 @@ impl Buffer {
                     self.shape
                 )));
             }
-            let reservation = self.device.usage.reserve(size_of_contents(&literal))?;
-            Ok((literal, reservation))
+            Ok(literal)
         });
-        let result = checked.as_ref().map(|_| ()).map_err(Error::clone);
-        {
+        let mut state = self.state();
+        let State::Pending { gone, claims } = &mut *state else {
+            let message = "the buffer has contents already";
+            return Err(Error::new(Code::FailedPrecondition, message));
+        };
+        let (gone, claims) = (*gone, std::mem::take(claims));
+        // What has no home here takes no memory of the buffer's.
+        let contents = checked.and_then(|literal| {
+            let size = if gone.is_some() { 0 } else { size_of_contents(&literal) };
+            Ok((literal, self.device.usage.reserve(size)?))
+        });
+        let result = contents.as_ref().map(drop).map_err(Error::clone);
+        let mut left;
+        *state = match (gone, contents) {
+            (None, Ok((literal, _reservation))) => {
+                left = (!claims.is_empty()).then(|| Ok(literal.clone()));
+                State::Ready { literal, _reservation }
+            }
+            (None, Err(error)) => {
+                left = Some(Err(error.clone()));
+                State::Failed(error)
+            }
+            (Some(gone), contents) => {
+                left = Some(contents.map(|(literal, _)| literal));
+                State::Gone(gone)
+            }
+        };
+        drop(state);
+        let last = claims.len().wrapping_sub(1);
+        for (index, claim) in claims.into_iter().enumerate() {
+            // The last one gets what is left: nobody else may hold what was taken.
+            let one = if index == last { left.take() } else { left.clone() };
+            claim(one.unwrap_or_else(|| Err(Error::internal("a claim on nothing"))));
+        }
+        drop(left);
+        self.ready.complete(result);
+        Ok(())
+    }
+
+    /// Has `take` get the contents: now if they are there, else when they come, on the thread that
+    /// brings them.
+    pub(crate) fn claim(
+        &self,
+        hold: Hold,
+        take: impl FnOnce(Result<Literal>) + Send + 'static,
+    ) -> Result<()> {
+        let contents = {
             let mut state = self.state();
-            match *state {
-                State::Pending => {
-                    *state = match checked {
-                        Ok((literal, _reservation)) => State::Ready { literal, _reservation },
-                        Err(error) => State::Failed(error),
-                    };
+            match &mut *state {
+                State::Pending { gone: gone @ None, claims } => {
+                    claims.push(Box::new(take));
+                    *gone = (hold == Hold::Take).then_some(Gone::Donated);
+                    return Ok(());
                 }
-                // Deleted while it was under way: the contents have no home any more.
-                State::Deleted | State::Donated => {}
-                State::Ready { .. } | State::Failed(_) => {
-                    return Err(Error::new(
-                        Code::FailedPrecondition,
-                        "the buffer has contents already",
-                    ));
+                State::Pending { gone: Some(_), .. } | State::Gone(_) => return Err(self.gone()),
+                State::Failed(error) => Err(error.clone()),
+                State::Ready { literal, .. } if hold == Hold::Share => Ok(literal.clone()),
+                State::Ready { .. } => {
+                    match std::mem::replace(&mut *state, State::Gone(Gone::Donated)) {
+                        State::Ready { literal, .. } => Ok(literal),
+                        _ => Err(Error::internal("a ready buffer is not ready")),
+                    }
                 }
             }
-        }
-        self.ready.complete(result);
+        };
+        take(contents);
         Ok(())
     }
 
@@ -173,8 +241,8 @@ impl Buffer {
         match &*self.state() {
             State::Ready { literal, .. } => Some(Ok(literal.clone())),
             State::Failed(error) => Some(Err(error.clone())),
-            State::Deleted | State::Donated => Some(Err(self.gone())),
-            State::Pending => None,
+            State::Gone(_) | State::Pending { gone: Some(_), .. } => Some(Err(self.gone())),
+            State::Pending { gone: None, .. } => None,
         }
     }
 
@@ -187,16 +255,22 @@ impl Buffer {
         }
     }
 
+    /// Has `take` get the contents: now if they are there, else when they come, whatever becomes of
+    /// the buffer, on the thread that brings them.
+    pub fn when_there(&self, take: impl FnOnce(Result<Literal>) + Send + 'static) -> Result<()> {
+        self.claim(Hold::Share, take)
+    }
+
     /// Takes the contents out for a program to reuse; afterwards the buffer counts as deleted.
     pub fn donate(&self) -> Result<Literal> {
         self.check_alive()?;
         self.ready.wait()?;
         let mut state = self.state();
-        match std::mem::replace(&mut *state, State::Donated) {
+        match std::mem::replace(&mut *state, State::Gone(Gone::Donated)) {
             State::Ready { literal, .. } => Ok(literal),
             State::Failed(error) => Err(error),
-            State::Deleted | State::Donated => Err(self.gone()),
-            State::Pending => Err(Error::internal("a ready buffer is still pending")),
+            State::Gone(_) => Err(self.gone()),
+            State::Pending { .. } => Err(Error::internal("a ready buffer is still pending")),
         }
     }
 
@@ -206,42 +280,52 @@ impl Buffer {
         // owner's code.
         let before = {
             let mut state = self.state();
-            if matches!(*state, State::Donated) {
-                return;
+            match &mut *state {
+                State::Pending { gone, .. } => {
+                    gone.get_or_insert(Gone::Deleted);
+                    return;
+                }
+                State::Gone(_) => return,
+                State::Ready { .. } | State::Failed(_) => {
+                    std::mem::replace(&mut *state, State::Gone(Gone::Deleted))
+                }
             }
-            std::mem::replace(&mut *state, State::Deleted)
         };
         drop(before);
     }
 
     /// Deleted or donated.
     pub fn is_deleted(&self) -> bool {
-        matches!(*self.state(), State::Deleted | State::Donated)
+        matches!(*self.state(), State::Gone(_) | State::Pending { gone: Some(_), .. })
     }
 
     /// The same value in another memory. Memories of one device share the bytes, being the same
     /// RAM; another device gets bytes of its own, as programs expect of devices.
     pub fn copy_to(&self, device: &Arc<Device>, memory: &Memory) -> Result<Arc<Buffer>> {
-        self.check_alive()?;
-        let own = |literal: Literal| match literal {
-            Literal::Array(array) if !Arc::ptr_eq(device, &self.device) => {
-                let bytes = Bytes::copy_of(array.bytes())?;
-                Ok(Literal::Array(ArrayLiteral::from_bytes(array.shape(), bytes)?))
-            }
-            literal => Ok(literal),
-        };
         let copy = Arc::new(Buffer::pending(Arc::clone(&self.shape), device, memory)?);
-        let contents = self.contents();
-        match contents {
-            Some(contents) => copy.fulfil(contents.and_then(own))?,
-            // Everything that runs asynchronously owns its inputs, so only a transfer that is
-            // still fed by its caller is waited for.
-            None => {
-                let contents = self.literal();
-                copy.fulfil(contents.and_then(own))?;
-            }
-        }
+        let elsewhere = !Arc::ptr_eq(device, &self.device);
+        let target = Arc::clone(&copy);
+        self.claim(Hold::Share, move |contents| {
+            let own = contents.and_then(|literal| match literal {
+                Literal::Array(array) if elsewhere => {
+                    let bytes = Bytes::copy_of(array.bytes())?;
+                    Ok(Literal::Array(ArrayLiteral::from_bytes(array.shape(), bytes)?))
+                }
+                literal => Ok(literal),
+            });
+            // Only this gives the copy contents.
+            let _ = target.fulfil(own);
+        })?;
         Ok(copy)
+    }
+
+    /// Gives this buffer, which has none yet, the contents of another when they are there. Their
+    /// bytes are shared.
+    pub fn fulfil_from(self: &Arc<Self>, other: &Buffer) -> Result<()> {
+        let target = Arc::clone(self);
+        other.claim(Hold::Share, move |contents| {
+            let _ = target.fulfil(contents);
+        })
     }
 
     fn check_alive(&self) -> Result<()> {
@@ -270,11 +354,15 @@ fn size_of_contents(literal: &Literal) -> u64 {
 impl fmt::Debug for Buffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match &*self.state() {
-            State::Pending => "pending",
+            State::Pending { gone: None, .. } => "pending",
             State::Ready { .. } => "ready",
             State::Failed(_) => "failed",
-            State::Deleted => "deleted",
-            State::Donated => "donated",
+            State::Gone(Gone::Deleted) | State::Pending { gone: Some(Gone::Deleted), .. } => {
+                "deleted"
+            }
+            State::Gone(Gone::Donated) | State::Pending { gone: Some(Gone::Donated), .. } => {
+                "donated"
+            }
         };
         write!(f, "Buffer({}, {}, {state})", self.shape, self.memory.label())
     }

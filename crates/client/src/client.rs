@@ -90,6 +90,12 @@ impl Client {
         &self.0.meetings
     }
 
+    /// Forgets work that has not begun and waits for what has. Results that were still to come
+    /// fail.
+    pub fn stop(&self) {
+        self.0.devices.iter().for_each(|device| device.queue.stop());
+    }
+
     pub fn platform(&self) -> &str {
         &self.0.platform
     }

@@ -15,6 +15,7 @@ use crate::device::MemoryKind;
 use crate::format::Source;
 use crate::meeting::Identity;
 use crate::notes;
+use crate::pace::Pace;
 use crate::partitioners::Registered;
 use crate::transforms;
 
@@ -29,6 +30,7 @@ pub struct Executable {
     program: Box<dyn Program>,
     backend: &'static str,
     meeting: OnceLock<Option<Identity>>,
+    pace: Pace,
 }
 
 /// What a caller passes and gets, leaf by leaf.
@@ -90,6 +92,7 @@ impl Executable {
         {
             return Ok(Executable {
                 name,
+                pace: Pace::new(program.forecast(), &options.flags),
                 module: OnceLock::new(),
                 source: Some(source),
                 options,
@@ -133,6 +136,7 @@ impl Executable {
                     let (name, backend) = (module.name.clone(), backend.name());
                     return Ok(Executable {
                         name,
+                        pace: Pace::new(program.forecast(), &options.flags),
                         module: OnceLock::from(module),
                         source: None,
                         options,
@@ -204,6 +208,11 @@ impl Executable {
             assignment.map(|assignment| &assignment.devices).hash(&mut hasher);
             Some(hasher.finish())
         })
+    }
+
+    /// What is known of its runs.
+    pub(crate) fn pace(&self) -> &Pace {
+        &self.pace
     }
 
     pub(crate) fn program(&self) -> &dyn Program {

@@ -9,7 +9,7 @@ use rxla_base::{Code, Error, Result};
 use rxla_hlo::literal::Bytes;
 use rxla_hlo::{ArrayLiteral, ArrayShape, Literal, Shape};
 
-use crate::apart::{self, When};
+use crate::apart;
 use crate::backend::Run;
 use crate::buffer::Buffer;
 use crate::client::Client;
@@ -17,6 +17,7 @@ use crate::compile_options::LogicalDevice;
 use crate::device::{Device, Memory, MemoryKind};
 use crate::executable::{Donation, Executable, Output, Signature};
 use crate::host::{Host, Nobody};
+use crate::later;
 
 /// A program that can run on devices of a client.
 pub struct LoadedExecutable {
@@ -26,6 +27,8 @@ pub struct LoadedExecutable {
     outputs: Vec<Prepared>,
     /// Whether any parameter may be donated.
     donates: bool,
+    /// Whether there are results to wait for, of sizes that are known before.
+    may_come_later: bool,
     deleted: AtomicBool,
 }
 
@@ -62,8 +65,19 @@ impl LoadedExecutable {
         let signature = executable.signature();
         let outputs = signature.outputs.iter().map(Prepared::new).collect();
         let donates = signature.parameters.iter().any(|p| p.donation != Donation::Kept);
+        let is_dynamic = |output: &Output| dynamic(&output.shape);
+        let may_come_later =
+            !signature.outputs.is_empty() && !signature.outputs.iter().any(is_dynamic);
         let deleted = AtomicBool::new(false);
-        Ok(LoadedExecutable { client, executable, devices, outputs, donates, deleted })
+        Ok(LoadedExecutable {
+            client,
+            executable,
+            devices,
+            outputs,
+            donates,
+            may_come_later,
+            deleted,
+        })
     }
 
     pub fn client(&self) -> &Client {
@@ -93,7 +107,9 @@ impl LoadedExecutable {
         outputs.pop().ok_or_else(|| Error::internal("an execution gave no outputs"))
     }
 
-    /// Runs the program once on every device; `arguments` and the result have a list for each.
+    /// Runs the program once on every device; `arguments` and the result have a list for each. What
+    /// takes long, or has arguments that are not there yet, may still run when this returns:
+    /// [`Buffer::ready`] of the results tells, also of errors.
     pub fn execute(
         &self,
         arguments: &[Vec<Arc<Buffer>>],
@@ -128,13 +144,15 @@ impl LoadedExecutable {
                 check_donations(self.executable.name(), signature, list, &options.not_donated)?;
             }
         }
-        if let ([logical], [list], true) = (devices, arguments, self.devices.len() > 1) {
-            let queue = &self.client.devices()[logical.device].queue;
-            let ready = list.iter().all(|buffer| buffer.ready().is_ready()) && queue.is_idle();
-            if !ready || self.executable.meeting().is_some() {
-                let when = if ready { When::Now } else { When::InTurn };
-                return Ok(vec![apart::execute(self, *logical, list, options, when)?]);
-            }
+        if let ([logical], [list], true) = (devices, arguments, self.devices.len() > 1)
+            && let Some(identity) = self.executable.meeting()
+        {
+            return Ok(vec![apart::execute(self, identity, *logical, list, options)?]);
+        }
+        let pace = self.executable.pace();
+        let ready = || arguments.iter().flatten().all(|buffer| buffer.ready().is_ready());
+        if self.may_come_later && !pace.calls_host() && (pace.is_long() || !ready()) {
+            return later::execute(self, devices, arguments, options);
         }
         let literals = arguments
             .iter()
@@ -187,10 +205,7 @@ impl LoadedExecutable {
         let outputs = self.executable.signature().outputs.iter().zip(&self.outputs);
         outputs
             .map(|(output, prepared)| {
-                let array = output.shape.as_array();
-                if array
-                    .is_some_and(|array| (0..array.rank()).any(|d| array.is_dynamic_dimension(d)))
-                {
+                if dynamic(&output.shape) {
                     return Err(Error::unimplemented(format!(
                         "`{}` on a device that runs apart from the others gives `{}`, whose size \
                          is not known before",
@@ -214,15 +229,17 @@ pub(crate) fn run(
 ) -> Result<Vec<Vec<Literal>>> {
     let run_id = next_run();
     let snapshot = executable.options().flags.xla_dump_hlo_snapshots.then(|| arguments.clone());
+    let program = executable.program();
+    let execute = || program.execute(Run { devices, arguments, host, run_id });
     let results = if rxla_trace::is_on() {
-        executable.program().watch(&|| Arc::clone(executable.module()));
+        program.watch(&|| Arc::clone(executable.module()));
         let device = devices.first().map_or(0, |logical| logical.device as u32);
         rxla_trace::on_device(device, || {
             let _span = rxla_trace::span(rxla_trace::Kind::Program, || executable.name());
-            executable.program().execute(Run { devices, arguments, host, run_id })
+            execute()
         })?
     } else {
-        executable.program().execute(Run { devices, arguments, host, run_id })?
+        executable.pace().time(execute)?
     };
     for (arguments, results) in snapshot.iter().flatten().zip(&results) {
         let flags = &executable.options().flags;
@@ -236,6 +253,12 @@ pub(crate) fn run(
         )));
     }
     Ok(results)
+}
+
+/// Whether the value may be smaller than the shape says.
+fn dynamic(shape: &Shape) -> bool {
+    let array = shape.as_array();
+    array.is_some_and(|array| (0..array.rank()).any(|d| array.is_dynamic_dimension(d)))
 }
 
 /// A number for an execution.
@@ -294,7 +317,7 @@ impl fmt::Debug for LoadedExecutable {
     }
 }
 
-fn donates(signature: &Signature, parameter: usize, not_donated: &[usize]) -> bool {
+pub(crate) fn donates(signature: &Signature, parameter: usize, not_donated: &[usize]) -> bool {
     signature.parameters[parameter].donation != Donation::Kept && !not_donated.contains(&parameter)
 }
 
@@ -382,7 +405,7 @@ pub(crate) fn gone(program: &str, number: usize, buffer: &Buffer) -> Error {
 }
 
 /// The arguments of the entry computation on one device.
-pub(crate) fn take_arguments(
+fn take_arguments(
     executable: &Executable,
     arguments: &[Arc<Buffer>],
     not_donated: &[usize],

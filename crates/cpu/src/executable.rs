@@ -22,6 +22,7 @@ use smallvec::SmallVec;
 
 use crate::buffers::Output;
 use crate::fallback::{FAILED, Failure, RunContext, rxla_fallback};
+use crate::forecast;
 use crate::marks::{self, Mark, rxla_mark_begin, rxla_mark_end};
 use crate::program::{FALLBACK, MAIN, Program};
 
@@ -46,6 +47,7 @@ pub struct Executable {
     fallbacks: Vec<InstructionId>,
     marks: Vec<Mark>,
     interpreter: Option<Interpreter>,
+    expected_nanoseconds: Option<u64>,
 }
 
 /// Where compiled code finds a function that it calls by name.
@@ -142,6 +144,7 @@ impl Executable {
                 marks.iter().map(|&id| Mark::new(&module, &costs, id)).collect()
             }
         };
+        let expected_nanoseconds = forecast::nanoseconds(&module, &program.fallbacks);
         Ok(Executable {
             module,
             code,
@@ -153,7 +156,18 @@ impl Executable {
             fallbacks: program.fallbacks,
             marks,
             interpreter,
+            expected_nanoseconds,
         })
+    }
+
+    /// Whether a run may call code that is neither ours nor LAPACK's.
+    pub fn calls_outside(&self) -> bool {
+        forecast::calls_outside(&self.module)
+    }
+
+    /// What a run takes, roughly, if that can be told.
+    pub fn expected_nanoseconds(&self) -> Option<u64> {
+        self.expected_nanoseconds
     }
 
     /// The module as it was optimised.

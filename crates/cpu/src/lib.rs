@@ -24,6 +24,7 @@ mod compile;
 mod digest;
 pub mod executable;
 mod fallback;
+mod forecast;
 pub mod fuse;
 mod kernels;
 pub mod liveness;

@@ -71,6 +71,8 @@ flags! {
 
     rxla_threads: i64 = 0, Client,
         "Threads that all programs of the process share, the calling one included; the first client of a process decides. 0: as many as there are cores for this process.";
+    rxla_inline_us: i64 = 1000, Client,
+        "Programs that run shorter than so many microseconds run where they are called; the others on their device's thread, while the caller goes on. 0: all of them apart. Negative: none.";
     rxla_dump: Vec<String> = vec!["all".to_owned()], Reports,
         "What goes to the folder of `--xla_dump_to`, of `hlo`, `buffers`, `kernels` (kernel IR), `llvm` (LLVM IR before and after its passes), `asm`, `timing`; or `all`.";
     rxla_trace_to: String = String::new(), Reports,

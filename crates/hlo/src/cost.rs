@@ -91,6 +91,12 @@ impl Costs {
         self.trips[id]
     }
 
+    /// Whether it is known of all loops how often they run.
+    pub fn know_all(&self, module: &Module) -> bool {
+        let mut ids = module.instruction_ids();
+        ids.all(|id| !matches!(module[id].op, Op::While(_)) || self.trips[id].is_some())
+    }
+
     /// How often a computation runs when the program does: loops count their trips, branches are all
     /// taken, and functions that run per element count once per call.
     pub fn runs(&self, id: ComputationId) -> f64 {

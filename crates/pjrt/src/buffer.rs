@@ -68,7 +68,7 @@ impl BufferObject {
 }
 
 /// An array's bytes in the dimension order of its shape.
-fn physical(array: &ArrayLiteral) -> Result<Bytes> {
+pub(crate) fn physical(array: &ArrayLiteral) -> Result<Bytes> {
     let order = shape::minor_to_major(array.shape());
     let width = array.element_type().byte_width();
     let strides = dense(array.shape(), order)?;
@@ -321,11 +321,11 @@ entry! {
         let length = args.dst_size;
         let done = Event::new();
         args.event = event::give(done.clone());
-        let buffer = Arc::clone(&object.buffer);
+        let finished = done.clone();
         // What is pending is copied when it is there, on the thread that makes it.
-        object.buffer.ready().clone().on_ready(move |_| {
+        let promised = object.buffer.when_there(move |contents| {
             let target = target;
-            let copied = buffer.literal().and_then(|literal| match literal {
+            let copied = contents.and_then(|literal| match literal {
                 Literal::Array(array) => {
                     // SAFETY: the caller keeps `dst_size` bytes for us until the event is ready.
                     let target = unsafe { std::slice::from_raw_parts_mut(target.0.cast::<u8>(), length) };
@@ -338,8 +338,11 @@ entry! {
                 }
                 Literal::Tuple(_) | Literal::Token => Ok(()),
             });
-            done.complete(copied);
+            finished.complete(copied);
         });
+        if let Err(error) = promised {
+            done.complete(Err(error));
+        }
         Ok(())
     }
 

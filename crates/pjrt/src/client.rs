@@ -211,10 +211,14 @@ entry! {
         let options =
             unsafe { named_value::read(args.create_options, args.num_options, "create_options") }?;
         args.client = CLIENTS.insert(ClientObject::new(client_options(&options)?)?);
+        environment::watch_exit();
         Ok(())
     }
 
     fn PJRT_Client_Destroy(args: PJRT_Client_Destroy_Args) {
+        if !args.client.is_null() {
+            CLIENTS.get(args.client)?.client.stop();
+        }
         environment::write_trace();
         CLIENTS.destroy(args.client)
     }

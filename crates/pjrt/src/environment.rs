@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
 
 use rxla::flags::Flags;
 use rxla::trace::{Recording, chrome_json, notice};
@@ -58,11 +58,29 @@ fn read(flags: &mut Flags, variable: &str) {
 
 static TRACE: OnceLock<(Recording, PathBuf)> = OnceLock::new();
 
-/// Records from now on and writes to this file when the process ends; an empty name is none.
-fn trace_to(file: &str) {
+/// Has a function run when the process ends; false if that cannot be.
+fn at_exit(function: extern "C" fn()) -> bool {
     unsafe extern "C" {
         fn atexit(function: extern "C" fn()) -> c_int;
     }
+    // SAFETY: the function is C's and does not unwind; this library is never unloaded by the
+    // frameworks that load it.
+    unsafe { atexit(function) == 0 }
+}
+
+/// Has work that is under way when the process ends be kept to itself.
+pub(crate) fn watch_exit() {
+    static ONCE: Once = Once::new();
+    extern "C" fn ends() {
+        rxla::process_ends();
+    }
+    ONCE.call_once(|| {
+        at_exit(ends);
+    });
+}
+
+/// Records from now on and writes to this file when the process ends; an empty name is none.
+fn trace_to(file: &str) {
     if file.is_empty() {
         return;
     }
@@ -71,9 +89,7 @@ fn trace_to(file: &str) {
         first = true;
         (Recording::start(), PathBuf::from(file))
     });
-    // SAFETY: the function is C's and does not unwind; this library is never unloaded by the
-    // frameworks that load it, and a trace is taken only if somebody asked for it.
-    if first && unsafe { atexit(write_trace) } != 0 {
+    if first && !at_exit(write_trace) {
         notice::warn_once("no trace will be written: the process takes no more exit functions");
     }
 }

@@ -234,16 +234,16 @@ entry! {
 
     fn PJRT_Client_FulfillAliasBuffer(args: PJRT_Client_FulfillAliasBuffer_Args) {
         let alias = ALIASES.get(args.fulfill_alias_buffer_cb)?;
-        let contents = if args.status_code == ffi::PJRT_Error_Code_OK {
-            buffer::BUFFERS.get(args.buffer)?.buffer.literal()
-        } else {
-            // SAFETY: the caller passes a string of that size.
-            let message =
-                unsafe { abi::text(args.error_message, args.error_message_size, "error_message") }?;
-            Err(Error::new(error::code(args.status_code), message))
-        };
+        if args.status_code == ffi::PJRT_Error_Code_OK {
+            let source = buffer::BUFFERS.get(args.buffer)?;
+            ALIASES.destroy(args.fulfill_alias_buffer_cb)?;
+            return alias.fulfil_from(&source.buffer);
+        }
+        // SAFETY: the caller passes a string of that size.
+        let message =
+            unsafe { abi::text(args.error_message, args.error_message_size, "error_message") }?;
         ALIASES.destroy(args.fulfill_alias_buffer_cb)?;
-        alias.fulfil(contents)
+        alias.fulfil(Err(Error::new(error::code(args.status_code), message)))
     }
 }
 
@@ -252,7 +252,7 @@ static ALIASES: Table<ffi::PJRT_FulfillAliasBufferCallback, Arc<Buffer>> =
 
 unimplemented_entry! {
     PJRT_Buffer_DonateWithControlDependency(PJRT_Buffer_DonateWithControlDependency_Args):
-        "executions finish before they return, so there is nothing to depend on";
+        "what others still read is copied before it is overwritten";
     PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace(
         PJRT_TopologyDescription_MakeCanonicalShapeForMemorySpace_Args
     ): "shapes need no canonical form in host memory";

@@ -12,6 +12,7 @@ use super::world::{KeptByCall, id, options};
 use super::{CodeCache, same_kind};
 use crate::backend::{Backend, Program, ProgramKey, Run};
 use crate::compile_options::CompileOptions;
+use crate::pace::Forecast;
 
 /// Compiles to machine code.
 pub(crate) struct CpuBackend {
@@ -106,6 +107,13 @@ impl Program for Compiled {
                 let programs = vec![self.current(); devices.len()];
                 Executable::run_all(&programs, arguments, |_| options(&run, &self.kept))
             }
+        }
+    }
+
+    fn forecast(&self) -> Forecast {
+        Forecast {
+            calls_host: self.executable.calls_outside(),
+            nanoseconds: self.executable.expected_nanoseconds(),
         }
     }
 

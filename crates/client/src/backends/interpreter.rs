@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use rxla_base::Result;
-use rxla_hlo::{Literal, Module};
+use rxla_hlo::cost::Costs;
+use rxla_hlo::{Literal, Module, Op};
 use rxla_interpreter::{Interpreter, Session};
 
 use super::same_kind;
 use super::world::{KeptByCall, id, options};
 use crate::backend::{Backend, Program, Run};
 use crate::compile_options::CompileOptions;
+use crate::pace::Forecast;
 
 /// Runs every module there is.
 pub(crate) struct InterpreterBackend;
@@ -24,13 +26,15 @@ impl Backend for InterpreterBackend {
     }
 
     fn compile(&self, module: &Arc<Module>, _options: &CompileOptions) -> Result<Box<dyn Program>> {
+        let forecast = forecast(module);
         let interpreter = Interpreter::new(Arc::clone(module));
-        Ok(Box::new(Interpreted { interpreter, kept: Arc::default() }))
+        Ok(Box::new(Interpreted { interpreter, forecast, kept: Arc::default() }))
     }
 }
 
 struct Interpreted {
     interpreter: Interpreter,
+    forecast: Forecast,
     kept: Arc<KeptByCall>,
 }
 
@@ -46,6 +50,10 @@ impl Program for Interpreted {
         Ok(results.into_iter().map(leaves).collect())
     }
 
+    fn forecast(&self) -> Forecast {
+        self.forecast
+    }
+
     fn execute_own(
         &self,
         programs: &[&dyn Program],
@@ -58,6 +66,24 @@ impl Program for Interpreted {
         });
         let run_entry = |session: &Session<'_>, arguments| session.run(arguments).map(leaves);
         Interpreter::sessions(parts.collect(), run_entry)
+    }
+}
+
+/// What is known of a run beforehand: an element is some nanoseconds, an instruction a microsecond.
+fn forecast(module: &Module) -> Forecast {
+    let calls = |op: &Op| {
+        matches!(op, Op::CustomCall(_) | Op::Send(_) | Op::Recv(_) | Op::Infeed(_) | Op::Outfeed(_))
+    };
+    let costs = Costs::of(module);
+    let total = module.try_entry().map(|entry| costs.computation(entry)).unwrap_or_default();
+    let instructions = |&id: &_| costs.runs(id) * module[id].instructions().len() as f64;
+    let instructions = module.computations().iter().map(instructions).sum::<f64>();
+    let arithmetic = total.flops + total.transcendentals + total.bytes;
+    Forecast {
+        calls_host: module.instruction_ids().any(|id| calls(&module[id].op)),
+        nanoseconds: costs
+            .know_all(module)
+            .then_some((10.0 * arithmetic + 1e3 * instructions) as u64),
     }
 }
 

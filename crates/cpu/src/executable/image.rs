@@ -22,6 +22,7 @@ impl Executable {
         let mut record = RecordWriter::new();
         record.text(&self.module.name);
         record.count(self.temp_bytes);
+        record.number(self.expected_nanoseconds.map_or(0, |expected| expected.saturating_add(1)));
         record.count(self.parameters.len());
         for parameter in &self.parameters {
             record.number(u64::from(parameter.is_some()));
@@ -78,6 +79,7 @@ impl Executable {
             fallbacks: Vec::new(),
             marks: Vec::new(),
             interpreter: None,
+            expected_nanoseconds: parts.expected_nanoseconds,
         }))
     }
 }
@@ -85,6 +87,7 @@ impl Executable {
 struct Parts<'a> {
     name: &'a str,
     temp_bytes: usize,
+    expected_nanoseconds: Option<u64>,
     parameters: Vec<Option<ArrayShape>>,
     results: Vec<Leaf>,
     constants: &'a [u8],
@@ -95,6 +98,7 @@ fn parts(image: &[u8]) -> Option<Parts<'_>> {
     let mut record = RecordReader::new(image);
     let name = record.text()?;
     let temp_bytes = record.size()?;
+    let expected_nanoseconds = record.number()?.checked_sub(1);
     let count = record.count()?;
     let parameters = (0..count)
         .map(|_| match record.number()? {
@@ -106,7 +110,8 @@ fn parts(image: &[u8]) -> Option<Parts<'_>> {
     let results = (0..count).map(|_| read_leaf(&mut record)).collect::<Option<_>>()?;
     let constants = record.bytes()?;
     let code = record.bytes()?;
-    let parts = Parts { name, temp_bytes, parameters, results, constants, code };
+    let parts =
+        Parts { name, temp_bytes, expected_nanoseconds, parameters, results, constants, code };
     record.is_empty().then_some(parts)
 }
 
