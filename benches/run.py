@@ -4,6 +4,7 @@
     python benches/run.py --group loops,dot     # some groups
     python benches/run.py --only scan_lstm      # programs whose name contains this
     python benches/run.py --quick --json out.json
+    python benches/run.py --write docs/performance.md
 
 A ratio is XLA:CPU's time divided by rxla's: above 1 rxla is faster. Both run in one process, by turns,
 and medians are compared. Besides the groups of programs there are `compile` (first compilation in a
@@ -12,8 +13,8 @@ The last column compares the best runs of both, which a machine that does other 
 """
 
 import argparse
+import datetime
 import json
-import math
 import os
 import pathlib
 import queue
@@ -26,6 +27,8 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+import page  # noqa: E402
+from page import geometric_mean  # noqa: E402
 from workloads import GROUPS, all_workloads  # noqa: E402
 
 # What stands for compile time: from one operation to a model of twelve equal layers.
@@ -44,6 +47,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a sixth of the time for each program")
     parser.add_argument("--limit", type=float, default=20.0, help="seconds for a program, compiling included")
     parser.add_argument("--json", type=pathlib.Path, help="write results here, too")
+    parser.add_argument("--write", type=pathlib.Path, help="put the tables into this page, such as docs/performance.md")
     options = parser.parse_args()
     groups = options.group.split(",") if options.group else [*GROUPS, "compile", "memory"]
     wanted = options.only.split(",") if options.only else [""]
@@ -69,6 +73,19 @@ def main() -> None:
         summary("all programs", everything, sum(r["group"] in GROUPS for r in results))
     if options.json:
         options.json.write_text(json.dumps(results, indent=1))
+    if options.write:
+        page.write(options.write, "benches/run.py", "JAX", page.jax_section(results, made()))
+
+
+def made() -> str:
+    """When and on what the figures were measured."""
+    import jaxlib
+
+    with open("/proc/cpuinfo") as file:
+        models = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+    model = models[0] if models else "an unknown processor"
+    cores = len(os.sched_getaffinity(0))
+    return f"on {datetime.date.today().isoformat()}, {cores} cores of {model}, jaxlib {jaxlib.__version__}"
 
 
 def print_run(record: dict) -> None:
@@ -86,10 +103,6 @@ def summary(group: str, ratios: list[float], count: int) -> None:
         print(f"  {group}: geometric mean {geometric_mean(ratios):.2f}, least {min(ratios):.2f}, {len(ratios)} of {count} measured", flush=True)
     else:
         print(f"  {group}: none of {count} measured", flush=True)
-
-
-def geometric_mean(ratios: list[float]) -> float:
-    return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 
 def measure(names, mode, seconds, limit, show, environment=None) -> list[dict]:

@@ -14,7 +14,6 @@ by rxla's: above 1 rxla is faster. Losses are compared, too.
 import argparse
 import datetime
 import json
-import math
 import os
 import pathlib
 import subprocess
@@ -22,13 +21,14 @@ import sys
 import tempfile
 import time
 
+import page
+
 WAYS = {
     "rxla": "PyTorch/XLA on rxla",
     "xla": "PyTorch/XLA on its CPU device",
     "eager": "PyTorch, eager",
     "compiled": "PyTorch, `torch.compile`",
 }
-BEGIN, END = "<!-- benches/torch_run.py: begin -->", "<!-- benches/torch_run.py: end -->"
 
 
 def cnn():
@@ -221,7 +221,7 @@ def table(records: list[dict], ways: list[str]) -> list[str]:
     means = []
     for way in others:
         ratios = [record[way]["step"] / record["rxla"]["step"] for record in records]
-        means.append(f"{geometric(ratios):.2f} beside {WAYS[way]}")
+        means.append(f"{page.geometric_mean(ratios):.2f} beside {WAYS[way]}")
     lines += ["", f"Geometric means of steps: {', '.join(means)}."]
     return lines
 
@@ -236,22 +236,6 @@ def rows(records: list[dict], ways: list[str], what: str) -> list[str]:
             cells.append(form if way == "rxla" else f"{form} ({seconds / ours:.2f})")
         lines.append(f"| `{record['program']}` | {' | '.join(cells)} |")
     return lines
-
-
-def geometric(numbers: list[float]) -> float:
-    return math.exp(sum(map(math.log, numbers)) / len(numbers))
-
-
-def write(page: pathlib.Path, lines: list[str]) -> None:
-    """Puts the section between its marks, at the end if they are not there yet."""
-    text = page.read_text() if page.exists() else "# Performance\n"
-    section = "\n".join([BEGIN, "", *lines, "", END])
-    if BEGIN in text:
-        before, rest = text.split(BEGIN, 1)
-        text = before + section + rest.split(END, 1)[1]
-    else:
-        text = f"{text.rstrip()}\n\n## PyTorch\n\n{section}\n"
-    page.write_text(text)
 
 
 def main() -> int:
@@ -289,7 +273,7 @@ def main() -> int:
     ]
     print("\n" + "\n".join(lines))
     if options.write:
-        write(options.write, lines)
+        page.write(options.write, "benches/torch_run.py", "PyTorch", lines)
     return 0 if all(record["apart"] < 1e-2 for record in records) else 1
 
 
