@@ -4,11 +4,17 @@
   PJRT_DEVICE=CPU tools/torch_programs.py crates/client/tests/data/torch
 
 Needs torch 2.9.1 and torch_xla 2.9.0. The programs are ours: each shows how PyTorch/XLA writes something (layouts, tuple
-roots, donors, its own custom calls). Nothing is run.
+roots, donors, its own custom calls). Nothing is run. Programs that cannot run go to the folder `wrong` there, with the
+lines of source that they came from.
 """
 
 import os
 import sys
+
+# Where programs come from is told only if asked for before the import.
+os.environ["XLA_HLO_DEBUG"] = "1"
+
+import protos
 
 import torch
 import torch_xla
@@ -98,15 +104,31 @@ def random():
     return [torch.rand(4, 5, device=device), torch.randn(7, device=device), functional.dropout(rows(4, 4), 0.5)]
 
 
+def unknown_kernel():
+    """A library calls what nobody has."""
+    from torch_xla.experimental.stablehlo_custom_call import stablehlo_custom_call
+
+    return [stablehlo_custom_call((rows(4, 4).sin(),), "kernel_that_nobody_has", [[4, 4]], [torch.float32])]
+
+
+def memory_without_end():
+    ones = torch.ones(1 << 40, device=torch_xla.device())
+    return [ones.cumsum(0)]
+
+
+WRONG = [unknown_kernel, memory_without_end]
 PROGRAMS = [mlp, convolutions, attention, recurrence, transposes, indices, numbers, random]
 
 
 def main() -> None:
     folder = sys.argv[1]
-    for program in PROGRAMS:
+    os.makedirs(os.path.join(folder, "wrong"), exist_ok=True)
+    for program in PROGRAMS + WRONG:
         torch.manual_seed(0)
+        wrong = program in WRONG
         proto = torch_xla._XLAC._get_xla_tensors_hlo_proto(program())
-        with open(os.path.join(folder, f"{program.__name__}.pb"), "wb") as file:
+        proto = protos.without_folders(proto) if wrong else protos.without_metadata(proto)
+        with open(os.path.join(folder, "wrong" if wrong else "", f"{program.__name__}.pb"), "wb") as file:
             file.write(proto)
         print(f"{program.__name__}: {len(proto)} bytes")
         torch_xla._XLAC._clear_pending_irs(str(torch_xla.device()))

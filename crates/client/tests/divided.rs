@@ -227,3 +227,56 @@ fn any_spread_gives_what_one_device_gives() {
         }
     }
 }
+
+/// A dimension may be cut into more tiles than it has elements: the last devices have nothing of it.
+#[test]
+fn devices_beyond_the_end_have_padding() {
+    let options = ClientOptions { device_count: DEVICES, ..ClientOptions::default() };
+    let client = Client::new(options).unwrap();
+    for size in 1..=9_usize {
+        let text = format!(
+            "HloModule m, num_partitions=4
+ENTRY main {{
+  x = f32[{size}] parameter(0), sharding={{devices=[4]<=[4]}}
+  y = f32[{size}] parameter(1), sharding={{replicated}}
+  a = f32[{size}] add(x, y)
+  b = f32[{size}] custom-call(a), custom_call_target=\"Sharding\", sharding={{devices=[4]<=[4]}}
+  c = f32[{size}] custom-call(a), custom_call_target=\"Sharding\", sharding={{replicated}}
+  ROOT r = (f32[{size}], f32[{size}]) tuple(b, c), sharding={{{{devices=[4]<=[4]}}, {{replicated}}}}
+}}"
+        );
+        let module = rxla::read_module(Format::HloText, text.as_bytes(), ReadOptions::default());
+        let options = CompileOptions {
+            partitions: DEVICES,
+            spmd_partitioning: true,
+            ..CompileOptions::default()
+        };
+        let program = client.compile(module.unwrap(), options).unwrap();
+        let height = size.div_ceil(DEVICES);
+        // What lies beyond the end is no zero, so that it shows if it is taken for an element.
+        let tile = |whole: &[f32], device: usize| -> Vec<f32> {
+            let at = |i: usize| whole.get(device * height + i).copied().unwrap_or(-99.0);
+            (0..height).map(at).collect()
+        };
+        let x: Vec<f32> = (1..=size).map(|i| i as f32).collect();
+        let sum: Vec<f32> = x.iter().map(|x| 101.0 * x).collect();
+        let y: Vec<f32> = x.iter().map(|x| 100.0 * x).collect();
+        let arguments: Vec<_> = (0..DEVICES)
+            .map(|device| {
+                let memory = client.devices()[device].default_memory();
+                [tile(&x, device), y.clone()]
+                    .map(|values| Literal::from_values([values.len() as i64], &values))
+                    .map(|value| client.buffer_in(value, memory).unwrap())
+                    .to_vec()
+            })
+            .collect();
+        let outputs = program.execute(&arguments, &ExecuteOptions::default()).unwrap();
+        for (device, outputs) in outputs.iter().enumerate() {
+            let [part, whole] = [0, 1].map(|index| outputs[index].literal().unwrap());
+            assert_eq!(whole.values::<f32>(), sum, "{size} elements on device {device}");
+            let expected = tile(&sum, device);
+            let elements = height.min(size.saturating_sub(device * height));
+            assert_eq!(part.values::<f32>()[..elements], expected[..elements], "{size}, {device}");
+        }
+    }
+}

@@ -165,6 +165,9 @@ pub(crate) fn place(module: &Module, id: InstructionId) -> String {
         if let Some((file, line)) = source_line(module, metadata) {
             place += &format!(", {file}:{line}");
         }
+        if let Some(caller) = module.stack_frames.caller_of_library(metadata.stack_frame_id) {
+            place += &format!(", called from {}:{}", caller.file, caller.line);
+        }
     }
     place
 }
@@ -173,12 +176,8 @@ fn source_line<'m>(module: &'m Module, metadata: &'m rxla_hlo::Metadata) -> Opti
     if !metadata.source_file.is_empty() {
         return Some((&metadata.source_file, metadata.source_line));
     }
-    let frames = &module.stack_frames;
-    let at = |id: i32| usize::try_from(id).ok()?.checked_sub(1);
-    let frame = frames.stack_frames.get(at(metadata.stack_frame_id)?)?;
-    let location = frames.file_locations.get(at(frame.file_location_id)?)?;
-    let file = frames.file_names.get(at(location.file_name_id)?)?;
-    Some((file, location.line))
+    let frame = module.stack_frames.frames(metadata.stack_frame_id).next()?;
+    Some((frame.file, frame.line))
 }
 
 fn operands(values: &mut [Option<Literal>], step: &Step) -> Vec<Literal> {

@@ -8,7 +8,7 @@ use rxla_hlo::{InstructionId, Module, Op, Shape, Sharding, ShardingKind};
 use crate::custom::Partitioner;
 use crate::divide::{Divider, Placed};
 use crate::graft::graft;
-use crate::move_parts;
+use crate::move_parts::{self, Cutting};
 use crate::one_device;
 use crate::tiles::Tiles;
 
@@ -86,7 +86,7 @@ fn enter(divider: &mut Divider<'_>, call: InstructionId, operand: InstructionId)
     } else {
         // Only some axes are cut here.
         let whole = divider.whole(operand)?;
-        move_parts::cut(divider.module, whole, &tiles, &dims, divider.devices)?
+        move_parts::cut(divider.module, whole, &tiles, (&dims, Cutting::BySize), divider.devices)?
     };
     let part = divider.as_whole(part);
     divider.place(call, vec![part]);
@@ -105,7 +105,8 @@ fn leave(divider: &mut Divider<'_>, call: InstructionId, operand: InstructionId)
         Placed { value: part, tiles, dims: dims[..].into() }
     } else {
         let devices = divider.devices;
-        let whole = move_parts::gather(divider.module, part, &tiles, &dims, devices)?;
+        let whole =
+            move_parts::gather(divider.module, part, &tiles, (&dims, Cutting::BySize), devices)?;
         divider.as_whole(whole)
     };
     divider.place(call, vec![placed]);

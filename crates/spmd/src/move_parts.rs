@@ -20,12 +20,28 @@ pub(crate) struct Devices {
     pub(crate) partitions: usize,
 }
 
-/// How often a dimension of the whole is cut to get the part, and how many of the sharding's tiles
-/// lie in one piece: several where only some of its axes are cut here.
-fn pieces(whole: i64, part: i64, tiles: i64) -> (i64, i64) {
-    let pieces = if part <= 0 { 1 } else { ceil_of(whole, part).max(1) };
-    // A part as large as the whole is one piece; else an uneven cut has as many as it has tiles.
-    if pieces > 1 && tiles % pieces != 0 { (tiles, 1) } else { (pieces, tiles / pieces) }
+/// What a device's part is.
+#[derive(Clone, Copy)]
+pub(crate) enum Cutting {
+    /// Its tile. Some tiles may be beyond the array's end altogether.
+    ByTile,
+    /// What its size says: several tiles, where only some axes of the sharding are cut here.
+    BySize,
+}
+
+impl Cutting {
+    /// How often a dimension of the whole is cut to get the part, and how many of the sharding's
+    /// tiles lie in one piece.
+    fn pieces(self, whole: i64, part: i64, tiles: i64) -> (i64, i64) {
+        let pieces = if part <= 0 { 1 } else { ceil_of(whole, part).max(1) };
+        match self {
+            Cutting::ByTile => (tiles, 1),
+            // A part as large as the whole is one piece; else an uneven cut has as many as it has
+            // tiles.
+            Cutting::BySize if pieces > 1 && tiles % pieces != 0 => (tiles, 1),
+            Cutting::BySize => (pieces, tiles / pieces),
+        }
+    }
 }
 
 /// A device's part, of sizes `part`, of a value that every device has whole. Of several summands the
@@ -34,7 +50,7 @@ pub(crate) fn cut(
     module: &mut Module,
     whole: InstructionId,
     tiles: &Tiles,
-    part: &[i64],
+    (part, cutting): (&[i64], Cutting),
     devices: Devices,
 ) -> Result<InstructionId> {
     let computation = module[whole].parent();
@@ -46,7 +62,7 @@ pub(crate) fn cut(
         .iter()
         .zip(part)
         .zip(&tiles.counts)
-        .map(|((&whole, &part), &tiles)| pieces(whole, part, tiles))
+        .map(|((&whole, &part), &tiles)| cutting.pieces(whole, part, tiles))
         .collect();
     // The last pieces may reach beyond the end.
     let missing: Vec<i64> = array
@@ -120,7 +136,7 @@ pub(crate) fn gather(
     module: &mut Module,
     part: InstructionId,
     tiles: &Tiles,
-    whole: &[i64],
+    (whole, cutting): (&[i64], Cutting),
     devices: Devices,
 ) -> Result<InstructionId> {
     let computation = module[part].parent();
@@ -131,7 +147,7 @@ pub(crate) fn gather(
         .iter()
         .zip(&array.dims)
         .zip(&tiles.counts)
-        .map(|((&whole, &part), &tiles)| pieces(whole, part, tiles))
+        .map(|((&whole, &part), &tiles)| cutting.pieces(whole, part, tiles))
         .collect();
     if cuts.iter().all(|&(pieces, _)| pieces == 1) && tiles.summand_count() == 1 {
         return Ok(part);
@@ -161,7 +177,7 @@ pub(crate) fn reshard(
         return Ok(part);
     }
     if have.is_whole() {
-        return cut(module, part, want, &want.part_dims(whole), devices);
+        return cut(module, part, want, (&want.part_dims(whole), Cutting::ByTile), devices);
     }
     if want.summand_count() > 1
         && want.counts.iter().all(|&count| count == 1)
@@ -172,10 +188,12 @@ pub(crate) fn reshard(
         return among_zeros(module, part, have, whole, devices);
     }
     if !have.fits(whole) || have.summand_count() > 1 || !(want.is_whole() || want.fits(whole)) {
-        let gathered = gather(module, part, have, whole, devices)?;
+        let gathered = gather(module, part, have, (whole, Cutting::ByTile), devices)?;
         return match want.is_whole() {
             true => Ok(gathered),
-            false => cut(module, gathered, want, &want.part_dims(whole), devices),
+            false => {
+                cut(module, gathered, want, (&want.part_dims(whole), Cutting::ByTile), devices)
+            }
         };
     }
     let (mut part, mut have) = (part, have.clone());
@@ -196,7 +214,7 @@ pub(crate) fn reshard(
         let places = want.places.iter().map(|place| place[dimension] % ratio).collect();
         rest.set_axis(dimension, &Axis { count: ratio, places });
     }
-    cut(module, part, &rest, &want.part_dims(whole), devices)
+    cut(module, part, &rest, (&want.part_dims(whole), Cutting::ByTile), devices)
 }
 
 /// A device's part at its place, and zeros elsewhere.

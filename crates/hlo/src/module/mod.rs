@@ -8,9 +8,11 @@
 mod config;
 mod control_edges;
 mod copy;
+mod frames;
 mod order;
 
 pub use config::*;
+pub use frames::SourceFrame;
 
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;

@@ -64,10 +64,14 @@ fn summary(module: &Module, id: InstructionId) -> String {
 /// `written at file.py:12 in `f` (jit(f)/add)`, from metadata or the stack frame it names.
 fn source_line(module: &Module, metadata: &Metadata) -> Option<String> {
     let mut out = String::new();
-    if let Some((file, line, function)) = stack_frame(module, metadata.stack_frame_id) {
-        _ = write!(out, "written at {file}:{line}");
-        if !function.is_empty() {
-            _ = write!(out, " in `{function}`");
+    let frames = &module.stack_frames;
+    if let Some(frame) = frames.frames(metadata.stack_frame_id).next() {
+        _ = write!(out, "written at {}:{}", frame.file, frame.line);
+        if !frame.function.is_empty() {
+            _ = write!(out, " in `{}`", frame.function);
+        }
+        if let Some(caller) = frames.caller_of_library(metadata.stack_frame_id) {
+            _ = write!(out, ", called from {}:{}", caller.file, caller.line);
         }
     } else if !metadata.source_file.is_empty() {
         _ = write!(out, "written at {}:{}", metadata.source_file, metadata.source_line);
@@ -77,18 +81,4 @@ fn source_line(module: &Module, metadata: &Metadata) -> Option<String> {
         _ = write!(out, "{before}{}{after}", metadata.op_name);
     }
     (!out.is_empty()).then_some(out)
-}
-
-/// File, line and function of the innermost frame.
-fn stack_frame(module: &Module, id: i32) -> Option<(&str, i32, &str)> {
-    fn entry<T>(table: &[T], id: i32) -> Option<&T> {
-        // Ids count from 1.
-        table.get(usize::try_from(id).ok()?.checked_sub(1)?)
-    }
-    let tables = &module.stack_frames;
-    let frame = entry(&tables.stack_frames, id)?;
-    let location = entry(&tables.file_locations, frame.file_location_id)?;
-    let file = entry(&tables.file_names, location.file_name_id)?;
-    let function = entry(&tables.function_names, location.function_name_id);
-    Some((file, location.line, function.map_or("", String::as_str)))
 }
