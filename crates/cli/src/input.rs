@@ -1,5 +1,5 @@
 //! Modules from files or standard input, whatever format they have: HLO text, protos and snapshots
-//! of XLA, StableHLO as text or bytecode. The format is told by content.
+//! of XLA, StableHLO as text, as bytecode, or in a file of `jax.export`. The format is told by content.
 
 use std::io::Read;
 
@@ -58,8 +58,8 @@ impl Input {
 /// Reads a module. Warnings are shown.
 pub(crate) fn read(name: &str, layouts: Layouts) -> Result<Input> {
     let bytes = read_bytes(name)?;
-    if is_stablehlo(&bytes) {
-        let module = rxla_stablehlo::to_hlo(&bytes).map_err(|error| error.context(name))?;
+    if let Some(program) = stablehlo(&bytes) {
+        let module = rxla_stablehlo::to_hlo(program).map_err(|error| error.context(name))?;
         return Ok(Input {
             name: name.to_owned(),
             text: None,
@@ -99,6 +99,14 @@ pub(crate) fn read(name: &str, layouts: Layouts) -> Result<Input> {
             Err(Error::invalid_argument(format!("`{name}` has {errors}")))
         }
     }
+}
+
+/// The StableHLO program that a file is, or that is in it as in one of `jax.export`.
+fn stablehlo(bytes: &[u8]) -> Option<&[u8]> {
+    if is_stablehlo(bytes) {
+        return Some(bytes);
+    }
+    rxla_stablehlo::jax_export::program(bytes).ok().filter(|program| is_stablehlo(program))
 }
 
 /// Bytecode begins with its own mark, text with a module, a function or an alias of MLIR.

@@ -7,6 +7,7 @@ mod backend;
 mod bench;
 mod bisect;
 mod check;
+mod compile;
 mod convert;
 mod diff;
 mod environment;
@@ -45,6 +46,8 @@ enum Command {
     Verify(verify::Arguments),
     /// Run programs that check their own results
     Check(check::Arguments),
+    /// Compile a module to an object for C, with its header
+    Compile(compile::Arguments),
     /// Write a module in another format
     Convert(convert::Arguments),
     /// Count ops, floating point operations and bytes
@@ -97,6 +100,7 @@ fn run(arguments: Arguments) -> Result<Answer> {
         Command::Print(arguments) => print::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Compile(arguments) => compile::run(&arguments),
         Command::Convert(arguments) => convert::run(&arguments),
         Command::Stats(arguments) => stats::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),

@@ -51,7 +51,7 @@ pub fn read_module(format: Format, bytes: &[u8], options: ReadOptions) -> Result
             rxla_stablehlo::import(&module, &options).map_err(rxla_stablehlo::error_of)
         }
         Format::JaxExport => {
-            read_module(Format::StableHlo, crate::jax_export::program(bytes)?, options)
+            read_module(Format::StableHlo, rxla_stablehlo::jax_export::program(bytes)?, options)
         }
         Format::HloText => {
             let text = std::str::from_utf8(bytes)

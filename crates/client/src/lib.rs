@@ -13,7 +13,6 @@ mod event;
 mod executable;
 mod format;
 pub mod host;
-mod jax_export;
 mod later;
 mod loaded;
 mod meeting;

@@ -8,7 +8,7 @@ use rxla_dump::{Between, Dump, Part};
 use rxla_flags::{Flags, Plant};
 use rxla_hlo::Module;
 use rxla_kernel::{Block, Function, LoopKind, Statement};
-use rxla_llvm::Compiler;
+use rxla_llvm::{Compiler, Cpu};
 use rxla_passes::{Event, Moment};
 use rxla_trace::notice::warn_once;
 use rxla_trace::{Kind, Recording, Trace, span};
@@ -17,8 +17,8 @@ use crate::buffers::Care;
 use crate::marks::label;
 use crate::program::{Marks, Program};
 use crate::{
-    Executable, Lower, Lowered, assignment, check, executable, lower_with, optimize_with, planted,
-    vectorize,
+    Callees, Executable, Lower, Lowered, assignment, check, executable, lower_with, optimize_with,
+    planted, vectorize,
 };
 
 /// How to compile.
@@ -28,6 +28,8 @@ pub struct Options {
     pub flags: Arc<Flags>,
     /// Whether the program tells what it runs when.
     pub marks: Marks,
+    /// What the code is for; this process can run it if its machine has all of it.
+    pub cpu: Cpu,
 }
 
 /// Compiles a module that has passed the verifier.
@@ -49,6 +51,33 @@ pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Executable> {
 }
 
 fn phases(module: &Arc<Module>, options: &Options, dump: Option<&Dump>) -> Result<Executable> {
+    let Prepared { module, program, compiler } = prepare(module, options, dump, Callees::General)?;
+    let generate = span(Kind::Compile, || "generate code");
+    let code = compiler.compile(&program.kernels, &llvm(options, &module), &executable::resolve)?;
+    drop(generate);
+    Executable::new(module, program, code)
+}
+
+/// How the code generator is to go about a module.
+pub(crate) fn llvm(options: &Options, module: &Module) -> rxla_llvm::Options {
+    rxla_llvm::Options { label: module.name.clone(), ..options.llvm.clone() }
+}
+
+/// A program in kernel IR with its schedules, and what is to make code of it.
+pub(crate) struct Prepared {
+    /// As it was optimised.
+    pub(crate) module: Arc<Module>,
+    pub(crate) program: Program,
+    pub(crate) compiler: Compiler,
+}
+
+/// All phases before the one that generates code.
+pub(crate) fn prepare(
+    module: &Arc<Module>,
+    options: &Options,
+    dump: Option<&Dump>,
+    callees: Callees,
+) -> Result<Prepared> {
     let mut module = Arc::clone(module);
     passes(Arc::make_mut(&mut module), &options.flags, dump)?;
     let plant = options.flags.rxla_plant;
@@ -57,7 +86,7 @@ fn phases(module: &Arc<Module>, options: &Options, dump: Option<&Dump>) -> Resul
         (true, Plant::Reuse) => Care::Hasty,
         (true, Plant::None | Plant::Rule | Plant::Schedule) => Care::Due,
     };
-    let lowered = lower_with(&module, &Lower { marks: options.marks, care })?;
+    let lowered = lower_with(&module, &Lower { marks: options.marks, care, callees })?;
     if let Some(dump) = dump {
         let name = "cpu_after_optimizations-buffer-assignment.txt";
         if dump.wants(Part::Buffers) {
@@ -69,7 +98,7 @@ fn phases(module: &Arc<Module>, options: &Options, dump: Option<&Dump>) -> Resul
     let mut lowered = lowered;
     let kernels = &mut lowered.program.kernels;
     debug_assert!(check(kernels), "kernels verify");
-    let compiler = Compiler::host()?;
+    let compiler = Compiler::of(options.cpu)?;
     let schedules = span(Kind::Compile, || "schedule kernels");
     if !options.flags.rxla_vectorize {
         kernels.functions.iter_mut().for_each(one_by_one);
@@ -85,13 +114,7 @@ fn phases(module: &Arc<Module>, options: &Options, dump: Option<&Dump>) -> Resul
         dump_kernels(dump, "kernels-scheduled.txt", about, &module, &lowered);
         dump_code(dump, &compiler, &module, &lowered.program);
     }
-    let program = lowered.program;
-    let generate = span(Kind::Compile, || "generate code");
-    let mut llvm = options.llvm.clone();
-    llvm.label = module.name.clone();
-    let code = compiler.compile(&program.kernels, &llvm, &executable::resolve)?;
-    drop(generate);
-    Executable::new(module, program, code)
+    Ok(Prepared { module, program: lowered.program, compiler })
 }
 
 /// Has all loops run one iteration after the other.

@@ -9,7 +9,8 @@
 //! * [`schedule`]: the order of instructions;
 //! * [`buffers`]: where values live, and which copies that leaves;
 //! * [`program`]: the driver and its kernels in kernel IR;
-//! * [`executable`]: machine code, and runs of it.
+//! * [`executable`]: machine code, and runs of it;
+//! * [`ahead`]: machine code for other processes.
 //!
 //! `compile` takes a module through all of them and tells of it: dumps, and traces.
 //!
@@ -18,6 +19,7 @@
 
 #![allow(unsafe_code)]
 
+pub mod ahead;
 mod assignment;
 pub mod buffers;
 mod compile;
@@ -49,8 +51,8 @@ use rxla_passes::{Event, Report, RunOptions, Verify};
 pub use compile::{Options, compile, timings};
 pub use executable::{Executable, use_threads};
 pub use fuse::scheduled_computations;
-pub use program::Marks;
-pub use rxla_llvm::{DiskCache, Key};
+pub use program::{Callees, Marks};
+pub use rxla_llvm::{Cpu, DiskCache, Key};
 
 /// What names the program that is compiled from these bytes, on this machine and by this build;
 /// `None` if that cannot be told.
@@ -119,6 +121,7 @@ pub fn lower(module: &Module) -> Result<program::Program> {
 pub struct Lower {
     pub marks: Marks,
     pub care: Care,
+    pub callees: Callees,
 }
 
 /// A program with what it was made from.
@@ -143,7 +146,8 @@ pub fn lower_with(module: &Module, options: &Lower) -> Result<Lowered> {
     let buffers = buffers::Buffers::with_care(&plan, &in_place, &donated, options.care);
     drop(span);
     let _span = rxla_trace::span(rxla_trace::Kind::Compile, || "emit kernels");
-    let program = program::generate(&kernels, module, &plan, &buffers, options.marks)?;
+    let program =
+        program::generate(&kernels, module, &plan, &buffers, options.marks, options.callees)?;
     Ok(Lowered { plan, buffers, program })
 }
 

@@ -60,6 +60,17 @@ pub struct Program {
     pub calls: Vec<(FunctionId, InstructionId)>,
 }
 
+/// Which kernels of the runtime the driver calls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Callees {
+    /// Those that look at the types themselves.
+    #[default]
+    General,
+    /// Those for one type, where there are such: less for a linker to take along. They compute the
+    /// same.
+    Typed,
+}
+
 /// Whether the driver tells what it runs when.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Marks {
@@ -76,6 +87,7 @@ pub(crate) fn generate(
     plan: &Plan,
     buffers: &Buffers,
     marks: Marks,
+    callees: Callees,
 ) -> Result<Program> {
     let mut builder = Builder::new(MAIN, Linkage::Kernel, Some(Type::I64));
     let context = builder.parameter(Type::PTR);
@@ -100,6 +112,7 @@ pub(crate) fn generate(
         written: FxHashMap::default(),
         fallbacks: Vec::new(),
         marking: marks,
+        callees,
         marks: Vec::new(),
         calls: Vec::new(),
         inlined: 0,
@@ -151,6 +164,7 @@ struct Driver<'a> {
     written: FxHashMap<(Digest, Vec<calls::Given>), FunctionId>,
     fallbacks: Vec<InstructionId>,
     marking: Marks,
+    callees: Callees,
     marks: Vec<InstructionId>,
     calls: Vec<(FunctionId, InstructionId)>,
     /// How much work of the driver's own has been written so far.

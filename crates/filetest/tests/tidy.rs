@@ -43,6 +43,9 @@ const EDGES: &[(&str, &[&str])] = &[
             "runtime",
         ],
     ),
+    // A program with the runtime that it needs, for C. The runtime is told from the crate that only names it.
+    ("aot", &["base", "hlo", "cpu"]),
+    ("aot-runtime", &["runtime"]),
     ("gpu", &["base", "hlo", "interpreter", "passes", "spmd", "kernel", "emit", "llvm", "runtime"]),
     (
         "client",
@@ -79,6 +82,9 @@ const EDGES: &[(&str, &[&str])] = &[
             "trace",
             "kernel",
             "emit",
+            "aot",
+            // Called by nobody: it is a library for what `compile` writes.
+            "aot-runtime",
             // `run --backend cpu` says what stays interpreted, which no client tells.
             "cpu",
             "client",

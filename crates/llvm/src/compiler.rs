@@ -11,8 +11,8 @@ use crate::build_id::build_id;
 use crate::cache::{Cache, DiskCache, Key};
 use crate::load::{Code, LoadUnit, load};
 use crate::machine::{Effort, Output, PASSES};
-use crate::target::{OPTIONS, Target};
-use crate::text::unit_text;
+use crate::target::{Cpu, OPTIONS, Target};
+use crate::text::{TargetText, unit_text};
 use crate::warm::warm_up;
 use crate::workers::{Text, compile_all};
 
@@ -49,9 +49,14 @@ const MEMORY_BYTES: usize = 64 << 20;
 impl Compiler {
     /// A compiler for the machine that this runs on.
     pub fn host() -> Result<Compiler> {
+        Compiler::of(Cpu::Native)
+    }
+
+    /// A compiler for a machine with such a processor.
+    pub fn of(cpu: Cpu) -> Result<Compiler> {
         static MEMORY: OnceLock<Arc<Cache>> = OnceLock::new();
         let memory = MEMORY.get_or_init(|| Arc::new(Cache::new(MEMORY_BYTES)));
-        Ok(Compiler::new(Target::host()?, memory.clone()))
+        Ok(Compiler::new(Target::of(cpu)?, memory.clone()))
     }
 
     pub fn new(target: Arc<Target>, memory: Arc<Cache>) -> Compiler {
@@ -89,6 +94,34 @@ impl Compiler {
             .collect();
         let names = cut.kernels.iter().map(|&(id, unit)| (module[id].name.clone(), unit));
         load(&units, names, resolve)
+    }
+
+    /// Compiles all kernels of the module, each to an object of its own, callees first; equal ones
+    /// once. Whoever links them provides the runtime functions that they call.
+    pub fn objects_of(&self, module: &Module, options: &Options) -> Result<Vec<UnitObject>> {
+        let cut = self.cut(module)?;
+        let objects = self.objects(&cut.units, options)?;
+        let object = |(number, bytes): (usize, Arc<[u8]>)| UnitObject {
+            symbol: cut.units[number].symbol.clone(),
+            functions: cut
+                .kernels
+                .iter()
+                .filter(|(_, unit)| *unit == number)
+                .map(|&(id, _)| module[id].name.clone())
+                .collect(),
+            bytes,
+        };
+        Ok(objects.into_iter().enumerate().map(object).collect())
+    }
+
+    /// An object from LLVM IR without a head.
+    pub fn object_of_text(&self, text: &str) -> Result<Vec<u8>> {
+        let TargetText { triple, data_layout, extremes: _ } = self.target.text();
+        let text = format!(
+            "target datalayout = \"{data_layout}\"\ntarget triple = \"{triple}\"\n\n{text}"
+        );
+        let text = Text { ir: text.into(), effort: Effort::Kernel, name: None };
+        compile_all(&self.target, vec![text], Output::Object, 1).remove(0)
     }
 
     /// What names a whole program that was compiled from `parts`, for this target and by this very
@@ -242,6 +275,15 @@ impl Compiler {
         cut.done[id.0 as usize] = Some(unit);
         Ok(unit)
     }
+}
+
+/// One kernel as a relocatable object, in which it is called [`crate::text::ENTRY`].
+pub struct UnitObject {
+    /// What other objects call it.
+    pub symbol: String,
+    /// The functions of the module that it is.
+    pub functions: Vec<String>,
+    pub bytes: Arc<[u8]>,
 }
 
 struct Unit {

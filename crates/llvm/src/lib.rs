@@ -28,6 +28,6 @@ mod warm;
 mod workers;
 
 pub use cache::{Cache, DiskCache, Key};
-pub use compiler::{Compiler, Options};
+pub use compiler::{Compiler, Options, UnitObject};
 pub use load::Code;
-pub use target::Target;
+pub use target::{Cpu, Target};

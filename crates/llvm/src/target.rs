@@ -1,7 +1,7 @@
 //! What is known about the machine that code is made for.
 
 use std::ffi::{CStr, CString, c_char, c_int};
-use std::sync::{Arc, Once, OnceLock};
+use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
 
 use rxla_base::{Error, Result};
 
@@ -19,7 +19,67 @@ pub struct Target {
     pub features: String,
 }
 
+/// A processor that code may be made for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Cpu {
+    /// The one that this runs on, with all that it has.
+    #[default]
+    Native,
+    /// One of the levels that the ABI of x86-64 names.
+    X86_64,
+    X86_64V2,
+    X86_64V3,
+    X86_64V4,
+}
+
+impl Cpu {
+    pub const ALL: [Cpu; 5] =
+        [Cpu::Native, Cpu::X86_64, Cpu::X86_64V2, Cpu::X86_64V3, Cpu::X86_64V4];
+
+    /// What people, and LLVM, call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cpu::Native => "native",
+            Cpu::X86_64 => "x86-64",
+            Cpu::X86_64V2 => "x86-64-v2",
+            Cpu::X86_64V3 => "x86-64-v3",
+            Cpu::X86_64V4 => "x86-64-v4",
+        }
+    }
+
+    /// Of those that have a level: what is to be had of vectors.
+    fn features(self) -> &'static str {
+        match self {
+            Cpu::Native | Cpu::X86_64 | Cpu::X86_64V2 => "",
+            Cpu::X86_64V3 => "+avx2",
+            Cpu::X86_64V4 => "+avx2,+avx512f,+avx512bw,+avx512dq,+avx512vl",
+        }
+    }
+}
+
 impl Target {
+    /// A machine with such a processor and this one's system.
+    pub fn of(cpu: Cpu) -> Result<Arc<Target>> {
+        let host = Target::host()?;
+        if cpu == Cpu::Native {
+            return Ok(host);
+        }
+        if cfg!(not(target_arch = "x86_64")) {
+            let name = cpu.name();
+            return Err(Error::unimplemented(format!("code for {name} on another kind of CPU")));
+        }
+        // One of each, since threads keep machines by target.
+        static KNOWN: Mutex<Vec<(Cpu, Arc<Target>)>> = Mutex::new(Vec::new());
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, target)) = known.iter().find(|(other, _)| *other == cpu) {
+            return Ok(Arc::clone(target));
+        }
+        let (name, features) = (cpu.name().to_owned(), cpu.features().to_owned());
+        let target = Arc::new(Target::new(host.triple.clone(), name, features)?);
+        known.push((cpu, Arc::clone(&target)));
+        Ok(target)
+    }
+
     /// The machine that this runs on.
     pub fn host() -> Result<Arc<Target>> {
         static HOST: OnceLock<Result<Arc<Target>>> = OnceLock::new();

@@ -14,7 +14,7 @@ use rxla_base::{Error, Result};
 use crate::allocator::{Allocator, Block};
 use crate::context::Context;
 use crate::dot::{self, BatchDim, Decoder, Dim, Dot};
-use crate::element::{Element, Load, Store};
+use crate::element::{Any, Element, Elements, Load, Store};
 use crate::gemm::Address;
 use crate::status::{Status, guard};
 
@@ -207,19 +207,35 @@ pub unsafe extern "C" fn rxla_convolution(
     result: *mut u8,
     code: *const i64,
 ) -> Status {
+    // SAFETY: the caller's promise.
+    unsafe { rxla_convolution_of::<Any>(context, left, right, result, code) }
+}
+
+/// [`rxla_convolution`] for such elements, which are no halves.
+///
+/// # Safety
+///
+/// As for [`rxla_convolution`]; the elements are such.
+pub unsafe extern "C" fn rxla_convolution_of<E: Elements>(
+    context: *const Context,
+    left: *const u8,
+    right: *const u8,
+    result: *mut u8,
+    code: *const i64,
+) -> Status {
     guard(|| {
         // SAFETY: the caller's promise.
         let (context, mut code) = unsafe { (Context::from_ptr(context), Decoder::new(code)) };
         let convolution = Convolution::decode(&mut code)?;
         // SAFETY: the caller's promise.
-        unsafe { run(context, &convolution, left, right, result) }
+        unsafe { run::<E>(context, &convolution, left, right, result) }
     })
 }
 
 /// # Safety
 ///
 /// The addresses are those of buffers that hold what `convolution` says; nobody else uses the result.
-unsafe fn run(
+unsafe fn run<E: Elements>(
     context: &Context,
     convolution: &Convolution,
     left: *const u8,
@@ -227,13 +243,13 @@ unsafe fn run(
     result: *mut u8,
 ) -> Result<()> {
     let groups = convolution.feature_groups.max(convolution.batch_groups);
-    let half = match convolution.result {
+    let half = match E::known(convolution.result) {
         Element::F16 | Element::BF16 => groups > 1,
         _ => false,
     };
     if !half {
         // SAFETY: the caller's promise.
-        return unsafe { run_in_parts(context, convolution, left, right, result) };
+        return unsafe { run_in_parts::<E>(context, convolution, left, right, result) };
     }
     // Groups are fast where all is of the type that is computed in.
     let kernel: usize = convolution.spatial.iter().map(|dim| dim.kernel).product();
@@ -260,7 +276,7 @@ unsafe fn run(
                 )));
             }
         }
-        run_in_parts(context, &wide, left, wide_right.as_ptr(), wide_result.as_ptr())?;
+        run_in_parts::<E>(context, &wide, left, wide_right.as_ptr(), wide_result.as_ptr())?;
         match convolution.result {
             Element::F16 => {
                 narrow::<half::f16>(context, wide_result.as_ptr(), result, result_count)
@@ -345,7 +361,7 @@ impl Plan {
 /// # Safety
 ///
 /// As for [`run`].
-unsafe fn run_in_parts(
+unsafe fn run_in_parts<E: Elements>(
     context: &Context,
     convolution: &Convolution,
     left: *const u8,
@@ -365,7 +381,7 @@ unsafe fn run_in_parts(
     let mut lows = vec![0; plans.len()];
     if !fits || (grouped && matches!(element, Element::F16 | Element::BF16)) {
         // SAFETY: the caller's promise.
-        padded = unsafe { pad(context, convolution, &plans, left)? };
+        padded = unsafe { pad::<E>(context, convolution, &plans, left)? };
         left = padded.block.as_ptr();
         element = padded.element;
         strides = [padded.strides[0], padded.strides[1]];
@@ -408,7 +424,7 @@ unsafe fn run_in_parts(
         let result =
             result.wrapping_offset(result_start * convolution.result.byte_width() as isize);
         // SAFETY: the caller's promise; what is read of the left operand lies inside it.
-        unsafe { dot::run(context, &dot, left, right, result)? };
+        unsafe { dot::run::<E>(context, &dot, left, right, result)? };
         // The next choice of parts, the last dimension first.
         let Some(i) = (0..plans.len()).rev().find(|&i| choice[i] + 1 < plans[i].parts.len()) else {
             return Ok(());
@@ -449,7 +465,7 @@ impl Copied {
 /// # Safety
 ///
 /// As for [`run`].
-unsafe fn pad(
+unsafe fn pad<E: Elements>(
     context: &Context,
     convolution: &Convolution,
     plans: &[Plan],
@@ -481,7 +497,8 @@ unsafe fn pad(
         dims[dim].stride = total;
         total = total.saturating_mul(dims[dim].into);
     }
-    let element = match convolution.left {
+    let left_element = E::known(convolution.left);
+    let element = match left_element {
         Element::F16 | Element::BF16 => Element::F32,
         other => other,
     };
@@ -499,7 +516,7 @@ unsafe fn pad(
     let ordered: Vec<Copied> = order.iter().map(|&dim| dims[dim]).collect();
     // SAFETY: the caller's promise; the copy is as large as the dimensions say.
     unsafe {
-        match convolution.left {
+        match left_element {
             Element::F16 => {
                 copy::<half::f16, f32>(context, &ordered, left, block.as_ptr(), Load::load)
             }

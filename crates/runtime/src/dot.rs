@@ -4,7 +4,7 @@ use rxla_base::{Error, Result};
 
 use crate::allocator::Allocator;
 use crate::context::Context;
-use crate::element::{Element, Store, with_element};
+use crate::element::{Any, Element, Elements, Store, with_element};
 use crate::gemm::axis::Axis;
 use crate::gemm::pack::{Pack, pack, pack_complex};
 use crate::gemm::units::{Halves, Pair, Quad, Raised, pack_right_quads};
@@ -122,6 +122,22 @@ pub unsafe extern "C" fn rxla_dot(
     result: *mut u8,
     code: *const i64,
 ) -> Status {
+    // SAFETY: the caller's promise.
+    unsafe { rxla_dot_of::<Any>(context, left, right, result, code) }
+}
+
+/// [`rxla_dot`] for such elements.
+///
+/// # Safety
+///
+/// As for [`rxla_dot`]; the elements are such.
+pub unsafe extern "C" fn rxla_dot_of<E: Elements>(
+    context: *const Context,
+    left: *const u8,
+    right: *const u8,
+    result: *mut u8,
+    code: *const i64,
+) -> Status {
     guard(|| {
         // SAFETY: the caller's promise.
         let (context, mut code) = unsafe { (Context::from_ptr(context), Decoder::new(code)) };
@@ -142,14 +158,14 @@ pub unsafe extern "C" fn rxla_dot(
             summed: code.dims(),
         };
         // SAFETY: the caller's promise.
-        unsafe { run(context, &dot, left, right, result) }
+        unsafe { run::<E>(context, &dot, left, right, result) }
     })
 }
 
 /// # Safety
 ///
 /// The addresses are those of buffers that hold what `dot` says; nobody else uses the result.
-pub(crate) unsafe fn run(
+pub(crate) unsafe fn run<E: Elements>(
     context: &Context,
     dot: &Dot,
     left: *const u8,
@@ -158,32 +174,33 @@ pub(crate) unsafe fn run(
 ) -> Result<()> {
     // Products with vectors read the matrix where it is, which values of several steps do not.
     let once = count(&dot.rows) == 1 || count(&dot.columns) == 1;
-    let both = |element: Element| !once && [dot.left, dot.right] == [element; 2];
+    let sides = [dot.left, dot.right].map(E::known);
+    let both = |element: Element| !once && sides == [element; 2];
     // SAFETY: the caller's promise.
     unsafe {
-        match dot.result {
+        match E::known(dot.result) {
             Element::F16 | Element::BF16 | Element::F32
                 if both(Element::BF16) && sets::has_bf16() =>
             {
-                run_in::<Halves>(context, dot, left, right, result)
+                run_in::<Halves, E>(context, dot, left, right, result)
             }
-            Element::I64 | Element::U64 => run_in::<i64>(context, dot, left, right, result),
-            Element::F64 | Element::C128 => run_in::<f64>(context, dot, left, right, result),
+            Element::I64 | Element::U64 => run_in::<i64, E>(context, dot, left, right, result),
+            Element::F64 | Element::C128 => run_in::<f64, E>(context, dot, left, right, result),
             Element::F16 | Element::BF16 | Element::F32 | Element::C64 => {
-                run_in::<f32>(context, dot, left, right, result)
+                run_in::<f32, E>(context, dot, left, right, result)
             }
             _ if both(Element::I8) && sets::has_vnni() => {
-                run_in::<Quad>(context, dot, left, right, result)
+                run_in::<Quad, E>(context, dot, left, right, result)
             }
-            _ if !once && [dot.left, dot.right].into_iter().all(fits_i16) => {
-                run_in::<Pair>(context, dot, left, right, result)
+            _ if !once && sides.into_iter().all(fits_i16) => {
+                run_in::<Pair, E>(context, dot, left, right, result)
             }
             Element::I8
             | Element::I16
             | Element::I32
             | Element::U8
             | Element::U16
-            | Element::U32 => run_in::<i32>(context, dot, left, right, result),
+            | Element::U32 => run_in::<i32, E>(context, dot, left, right, result),
         }
     }
 }
@@ -191,14 +208,15 @@ pub(crate) unsafe fn run(
 /// # Safety
 ///
 /// As for [`run`].
-unsafe fn run_in<T: Native>(
+unsafe fn run_in<T: Native, E: Elements>(
     context: &Context,
     dot: &Dot,
     left: *const u8,
     right: *const u8,
     result: *mut u8,
 ) -> Result<()> {
-    if [dot.left, dot.right, dot.result].into_iter().all(T::is_native) {
+    let complex = E::known(dot.result).is_complex();
+    if [dot.left, dot.right, dot.result].map(E::known).into_iter().all(T::is_native) {
         let (left, right, result) = (left.cast::<T>(), right.cast::<T>(), result.cast::<T>());
         // SAFETY: the caller's promise.
         if unsafe { gemm::lanes::multiply(context, dot, left, right, result) } {
@@ -208,7 +226,7 @@ unsafe fn run_in<T: Native>(
     let batch: usize = dot.batch.iter().map(|dim| dim.size).product();
     let (mut rows, mut columns, mut summed) =
         (dot.rows.clone(), dot.columns.clone(), dot.summed.clone());
-    if dot.result.is_complex() {
+    if complex {
         // As real numbers: steps and columns twice as many, see `pack_complex`.
         for dims in [&mut rows, &mut columns, &mut summed] {
             dims.iter_mut().for_each(|dim| dim.strides = dim.strides.map(|stride| stride * 2));
@@ -219,7 +237,7 @@ unsafe fn run_in<T: Native>(
     // Rows and columns in the order of the result, so that it is written in order; steps in the
     // order of the left operand.
     let by = |dims: &mut Vec<Dim>, side: usize| {
-        if !dot.result.is_complex() {
+        if !complex {
             dims.sort_by_key(|dim| std::cmp::Reverse(dim.strides[side].unsigned_abs()));
         }
     };
@@ -227,7 +245,7 @@ unsafe fn run_in<T: Native>(
     by(&mut columns, 1);
     by(&mut summed, 0);
     // Strides in a temporary result for what has to be rounded at the end.
-    let in_place = T::is_native(dot.result);
+    let in_place = T::is_native(E::known(dot.result));
     let (row_count, column_count) = (count(&rows), count(&columns));
     let temporary = match in_place {
         true => None,
@@ -243,13 +261,13 @@ unsafe fn run_in<T: Native>(
         make_dense(&mut target_rows, column_count);
     }
     let (m, n, k) = (Axis::new(target_rows), Axis::new(target_columns), Axis::new(summed));
-    let swapped = prefers_swap(&m, &n) && !dot.result.is_complex();
+    let swapped = prefers_swap(&m, &n) && !complex;
     let places = places(&dot.batch);
     let c = match &temporary {
         Some(block) => block.as_ptr().cast::<T>(),
         None => result.cast::<T>(),
     };
-    let scale = if dot.result.is_complex() { 2 } else { 1 };
+    let scale = if complex { 2 } else { 1 };
     let flipped = Axis::new(
         k.dims.iter().map(|dim| Dim { size: dim.size, strides: [dim.strides[1], dim.strides[0]] }),
     );
@@ -257,13 +275,13 @@ unsafe fn run_in<T: Native>(
         let place = places[index];
         let operand = |element: Element, data: *const u8, place: isize, side: Side| Operand {
             data: data.wrapping_offset(place * element.byte_width() as isize),
-            width: element.byte_width() / if element.is_complex() { 2 } else { 1 },
-            pack: match (element.is_complex(), side) {
+            width: element.byte_width() / if complex { 2 } else { 1 },
+            pack: match (complex, side) {
                 (true, Side::Right) => pack_complex::<T>,
-                _ => T::packer(element, side),
+                _ => T::packer(E::known(element), side),
             },
-            streams: if element.is_complex() { None } else { T::streams(element) },
-            direct: T::is_direct(element),
+            streams: if complex { None } else { T::streams(E::known(element)) },
+            direct: T::is_direct(E::known(element)),
         };
         let [left_side, right_side] = match swapped {
             false => [Side::Left, Side::Right],
@@ -289,7 +307,7 @@ unsafe fn run_in<T: Native>(
             unsafe {
                 let source = source.add(index * row_count * column_count);
                 let target = result.offset(place[2] * dot.result.byte_width() as isize);
-                T::round(dot.result, context, source, &rows, &columns, target);
+                T::round(E::known(dot.result), context, source, &rows, &columns, target);
             }
         }
     }
@@ -385,22 +403,27 @@ pub(crate) trait Native: Compute {
 macro_rules! native {
     ($($type:ty => $($element:ident)|*;)*) => {$(
         impl Native for $type {
+            #[inline(always)]
             fn is_native(element: Element) -> bool {
                 matches!(element, $(Element::$element)|*)
             }
 
+            #[inline(always)]
             fn packer(element: Element, _side: Side) -> Pack<$type> {
                 with_element!(element, S => pack::<S, $type>)
             }
 
+            #[inline(always)]
             fn is_direct(element: Element) -> bool {
                 <$type>::is_native(element) && !element.is_complex()
             }
 
+            #[inline(always)]
             fn streams(element: Element) -> Option<Streams<$type>> {
                 with_element!(element, S => Some(Streams::of::<S>()))
             }
 
+            #[inline(always)]
             unsafe fn round(
                 element: Element,
                 context: &Context,

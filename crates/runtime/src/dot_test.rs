@@ -261,7 +261,7 @@ fn bits_do_not_depend_on_threads() {
             let mut result = vec![0.0_f32; m * n];
             // SAFETY: buffers are as large as the description says.
             unsafe {
-                run(
+                run::<Any>(
                     &context,
                     &dot,
                     left.as_ptr().cast(),

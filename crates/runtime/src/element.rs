@@ -47,6 +47,7 @@ impl Element {
         found.copied().ok_or_else(|| Error::internal(format!("no element type {number}")))
     }
 
+    #[inline]
     pub fn byte_width(self) -> usize {
         match self {
             Element::I8 | Element::U8 => 1,
@@ -57,12 +58,41 @@ impl Element {
         }
     }
 
+    #[inline]
     pub fn is_integer(self) -> bool {
         (self as i64) < Element::F16 as i64
     }
 
+    #[inline]
     pub fn is_complex(self) -> bool {
         matches!(self, Element::C64 | Element::C128)
+    }
+}
+
+/// Which elements a kernel may meet, so that one compiled for a single type carries nothing of the others:
+/// in a program compiled ahead of time that is most of its size.
+pub trait Elements: 'static {
+    /// The element, where there is only one as a constant.
+    fn known(element: Element) -> Element;
+}
+
+/// Any elements.
+pub enum Any {}
+
+/// Those of the type with this number only, in all operands and in the result.
+pub enum Only<const NUMBER: usize> {}
+
+impl Elements for Any {
+    #[inline(always)]
+    fn known(element: Element) -> Element {
+        element
+    }
+}
+
+impl<const NUMBER: usize> Elements for Only<NUMBER> {
+    #[inline(always)]
+    fn known(_element: Element) -> Element {
+        const { Element::ALL[NUMBER] }
     }
 }
 

@@ -86,23 +86,23 @@ extern "C" fn fmodf(x: f32, y: f32) -> f32 {
 
 // LLVM passes halves in the low bits of a vector register, which is where a float's bits are too.
 
-extern "C" fn extend_f16(x: f32) -> f32 {
+pub extern "C" fn extend_f16(x: f32) -> f32 {
     f16::from_bits(x.to_bits() as u16).to_f32()
 }
 
-extern "C" fn truncate_f32_to_f16(x: f32) -> f32 {
+pub extern "C" fn truncate_f32_to_f16(x: f32) -> f32 {
     f32::from_bits(u32::from(f16::from_f32(x).to_bits()))
 }
 
-extern "C" fn truncate_f64_to_f16(x: f64) -> f32 {
+pub extern "C" fn truncate_f64_to_f16(x: f64) -> f32 {
     f32::from_bits(u32::from(f16::from_f32(round_to_odd(x)).to_bits()))
 }
 
-extern "C" fn truncate_f32_to_bf16(x: f32) -> f32 {
+pub extern "C" fn truncate_f32_to_bf16(x: f32) -> f32 {
     f32::from_bits(u32::from(bf16::from_f32(x).to_bits()))
 }
 
-extern "C" fn truncate_f64_to_bf16(x: f64) -> f32 {
+pub extern "C" fn truncate_f64_to_bf16(x: f64) -> f32 {
     f32::from_bits(u32::from(bf16::from_f32(round_to_odd(x)).to_bits()))
 }
 
@@ -120,11 +120,11 @@ fn round_to_odd(x: f64) -> f32 {
 
 // The older names pass halves as integers.
 
-extern "C" fn f32_to_f16_bits(x: f32) -> u16 {
+pub extern "C" fn f32_to_f16_bits(x: f32) -> u16 {
     f16::from_f32(x).to_bits()
 }
 
-extern "C" fn f16_bits_to_f32(bits: u16) -> f32 {
+pub extern "C" fn f16_bits_to_f32(bits: u16) -> f32 {
     f16::from_bits(bits).to_f32()
 }
 

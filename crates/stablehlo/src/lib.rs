@@ -9,6 +9,7 @@ pub mod bytecode;
 pub mod export;
 pub mod ffi;
 pub mod import;
+pub mod jax_export;
 pub mod mlir;
 pub mod text;
 pub mod vhlo;

@@ -12,7 +12,7 @@ use rxla_runtime::fourier::{Kind, Precision, Transform};
 use rxla_runtime::linear::{Cholesky, Diagonal, Form, Side, Triangle, TriangularSolve};
 use rxla_runtime::sort::{Direction, TopK};
 
-use super::Driver;
+use super::{Callees, Driver};
 use crate::plan::{Compute, Leaf, ValueId};
 
 /// A call of the runtime: `name(context, operands…, results…, description)`.
@@ -34,7 +34,11 @@ impl Driver<'_> {
         let offset = self.pool.words(&call.description);
         let offset = b.index(offset as i64);
         arguments.push(b.offset(self.constants, offset));
-        self.check(b, call.name, arguments);
+        let name = match self.callees {
+            Callees::General => call.name.to_owned(),
+            Callees::Typed => typed(&call),
+        };
+        self.check(b, &name, arguments);
         self.load_results(b, loads);
         Ok(true)
     }
@@ -72,6 +76,28 @@ impl Driver<'_> {
             let element = super::memory::load(b, self.shape(value).element_type, slot);
             self.registers.insert(value, element);
         }
+    }
+}
+
+/// The kernel for the type of all operands and the result, if they have one and it has a kernel.
+fn typed(call: &Call) -> String {
+    // Descriptions of products begin with the types.
+    let types = call.description.get(..3).unwrap_or_default();
+    let all = |element: Element| types.iter().all(|&number| number == element as i64);
+    let known: &[(Element, &str)] = match call.name {
+        "rxla_dot" => &[
+            (Element::BF16, "bf16"),
+            (Element::F16, "f16"),
+            (Element::F32, "f32"),
+            (Element::F64, "f64"),
+            (Element::I32, "i32"),
+        ],
+        "rxla_convolution" => &[(Element::F32, "f32"), (Element::F64, "f64")],
+        _ => &[],
+    };
+    match known.iter().find(|&&(element, _)| all(element)) {
+        Some((_, suffix)) => format!("{}.{suffix}", call.name),
+        None => call.name.to_owned(),
     }
 }
 

@@ -8,7 +8,7 @@ use rxla_base::{Error, Result};
 const MODULE: usize = 13;
 
 /// The StableHLO program in a serialized `jax.export.Exported`.
-pub(crate) fn program(file: &[u8]) -> Result<&[u8]> {
+pub fn program(file: &[u8]) -> Result<&[u8]> {
     find(file).ok_or_else(|| {
         Error::invalid_argument("this is no serialized `jax.export.Exported` with a program in it")
     })
@@ -53,7 +53,7 @@ fn u16_at(file: &[u8], place: usize) -> Option<u16> {
 mod tests {
     use super::*;
 
-    const FILE: &[u8] = include_bytes!("../tests/data/mlp.jax_export");
+    const FILE: &[u8] = include_bytes!("../../client/tests/data/mlp.jax_export");
 
     #[test]
     fn the_program_is_bytecode() {
