@@ -19,6 +19,7 @@
 
 #![allow(unsafe_code)]
 
+mod accuracy;
 pub mod ahead;
 mod assignment;
 pub mod buffers;

@@ -6,7 +6,11 @@
 //!
 //! In f32 over all inputs (or each STEPth), against our own functions of double precision, which
 //! run in lanes, or against those of libraries. In f64 over a table that
-//! `tools/maths/reference.py` writes. The name `all` measures each function. It is many times
+//! `tools/maths/reference.py` writes. The name `all` measures each function, and
+//!
+//!     cargo run --release -p rxla-kernel --example ulp -- all page [STEP] > docs/accuracy.md
+//!
+//! writes the page of all formats, with the table of the tests for f64. It is many times
 //! faster with RUSTFLAGS="-C target-cpu=native -C llvm-args=-inline-threshold=3000".
 
 #![allow(clippy::print_stdout)]
@@ -16,7 +20,9 @@
 #[path = "../tests/maths/reference.rs"]
 mod reference;
 
-use reference::{F32, UNARY, exact, ulps, ulps_f64};
+use half::{bf16, f16};
+use reference::{BF16, F16, F32, UNARY, exact, ulps, ulps_f64};
+use rxla_kernel::maths::bounds::{BOUNDS, Bound, Function};
 use rxla_kernel::{BinaryOp, UnaryOp, maths};
 
 /// The largest error so far.
@@ -63,6 +69,10 @@ fn main() {
             for &(known, op) in UNARY.iter().filter(|known| name == "all" || known.0 == name) {
                 over_singles_by_libraries(op, step).print(known, format);
             }
+        }
+        "page" => {
+            let step = arguments.get(2).map_or(30_011, |step| step.parse().expect("a step"));
+            page(step);
         }
         "f64" => {
             let path = arguments.get(2).expect("a table");
@@ -163,7 +173,13 @@ fn over_lanes(
 fn over_table(name: &str, table: &str) {
     let known = UNARY.iter().map(|known| known.0).chain(["pow", "atan2"]);
     for known in known.filter(|&known| name == "all" || known == name) {
-        let mut worst = Worst::default();
+        worst_of_table(known, table).print(known, "f64");
+    }
+}
+
+fn worst_of_table(known: &str, table: &str) -> Worst {
+    let mut worst = Worst::default();
+    {
         for line in table.lines().filter(|line| line.split(' ').next() == Some(known)) {
             let number = |word| f64::from_bits(u64::from_str_radix(word, 16).expect("bits"));
             let numbers: Vec<f64> = line.split(' ').skip(1).map(number).collect();
@@ -177,6 +193,82 @@ fn over_table(name: &str, table: &str) {
             let got = got.expect("a mathematical function");
             worst.see(ulps_f64(got, result[0], result[1]), arguments, got, result[0]);
         }
-        worst.print(known, "f64");
     }
+    worst
 }
+
+/// Formats of 16 bits over all inputs.
+fn over_halves(op: UnaryOp) -> [f64; 2] {
+    let single = |x: f32| maths::unary(op, x).expect("a mathematical function");
+    let mut worst = [0.5f64; 2];
+    for bits in 0..=u16::MAX {
+        let x = f16::from_bits(bits);
+        let got = f16::from_f32(single(x.to_f32())).to_f64();
+        worst[0] = worst[0].max(ulps(F16, got, exact(op, x.to_f64())));
+        let x = bf16::from_bits(bits);
+        let got = bf16::from_f32(single(x.to_f32())).to_f64();
+        worst[1] = worst[1].max(ulps(BF16, got, exact(op, x.to_f64())));
+    }
+    worst
+}
+
+/// `docs/accuracy.md`.
+fn page(step: u32) {
+    print!("{INTRODUCTION}");
+    let table = include_str!("../tests/maths/f64.txt");
+    for bound in BOUNDS {
+        let Bound { name, single, double, .. } = bound;
+        let in_double = worst_of_table(name, table).error.max(0.5);
+        match bound.function {
+            Function::Unary(op) => {
+                let [half, brain] = over_halves(op);
+                let in_single = over_singles(op, step).error.max(0.5);
+                println!(
+                    "| {name} | {half:.3} | {brain:.3} | {in_single:.3} | {single} | {in_double:.3} \
+                     | {double} |"
+                );
+            }
+            Function::Binary(_) => {
+                println!("| {name} |  |  |  | {single} | {in_double:.3} | {double} |");
+            }
+        }
+    }
+    let inputs = match step {
+        1 => "all inputs".to_owned(),
+        step => format!("each {step}th input, of both signs where they differ"),
+    };
+    println!(
+        "\nMeasured in f16 and bf16 over all inputs, in f32 over {inputs},\n\
+         in f64 over the table of the crate's tests, whose results come from mpmath. The bounds come from\n\
+         longer runs. `cargo run --release -p rxla-kernel --example ulp -- all page` writes this page; a\n\
+         step of 1 behind it takes every input of f32."
+    );
+}
+
+const INTRODUCTION: &str = "\
+# Accuracy of functions
+
+How far results are from the true ones, in units in the last place (ulp) of the format: the largest that was
+measured, and the bound that the tests hold the functions to. 0.5 is what rounding alone costs. Square
+roots are rounded exactly. Formats of 16 bits are computed in f32 and rounded once, so that they stay below
+0.51.
+
+## Asking for another accuracy
+
+StableHLO's and HLO's `result_accuracy`, in JAX `jax.lax.exp(x, accuracy=…)` and its like, is honoured:
+
+- `DEFAULT`, or nothing: what the table says.
+- `HIGHEST`: f32 is computed in f64 and rounded once (0.501 ulp), which takes two to three times as long;
+  the other formats have nothing better.
+- A tolerance (`jax.lax.Tolerance(atol, rtol, ulps)`) asks that the error be at most
+  max(|result| max(rtol, ulps epsilon), atol) for every input. The fast function is taken if its bound below
+  is good enough, the one of `HIGHEST` if that is; else compiling ends with an error. As no format has a
+  fixed absolute precision, `atol` alone only helps functions whose results are bounded, as `tanh` and
+  `log`. Numbers below the smallest normal one have no relative precision; they are rounded as well as the
+  others.
+
+## Table
+
+| function | f16 | bf16 | f32 | bound | f64 | bound |
+|---|---|---|---|---|---|---|
+";

@@ -8,14 +8,11 @@ use half::{bf16, f16};
 use reference::{BF16, F16, F32, UNARY, exact, ulps, ulps_f64};
 use rxla_kernel::{BinaryOp, UnaryOp, maths};
 
-/// Units in the last place in f32 and in f64, from the table in the documentation.
+/// Units in the last place in f32 and in f64.
 fn bounds(name: &str) -> (f64, f64) {
-    let documentation = include_str!("../src/maths/mod.rs");
-    let start = format!("//! | {name} | ");
-    let row = documentation.lines().find_map(|line| line.strip_prefix(&start));
-    let mut cells = row.expect("each function has a row").split(" | ");
-    let mut bound = || cells.next().unwrap().trim_end_matches(" |").parse().unwrap();
-    (bound(), bound())
+    let bound = maths::bounds::BOUNDS.iter().find(|bound| bound.name == name);
+    let bound = bound.expect("each function has bounds");
+    (bound.single, bound.double)
 }
 
 /// Numbers where functions have their edges: each also with the other sign, and its neighbours.
@@ -145,13 +142,19 @@ fn all_inputs_of_sixteen_bits() {
             let got = f16::from_f32(maths::unary(op, x.to_f32()).unwrap());
             let want = exact(op, x.to_f64());
             let error = ulps(F16, got.to_f64(), want);
-            assert!(error <= 0.51, "{name} of {x:e} in f16: {got:e}, not {want:e}: {error} ulp");
+            assert!(
+                error <= maths::bounds::HALF,
+                "{name} of {x:e} in f16: {got:e}, not {want:e}: {error} ulp"
+            );
 
             let x = bf16::from_bits(bits);
             let got = bf16::from_f32(maths::unary(op, x.to_f32()).unwrap());
             let want = exact(op, x.to_f64());
             let error = ulps(BF16, got.to_f64(), want);
-            assert!(error <= 0.51, "{name} of {x:e} in bf16: {got:e}, not {want:e}: {error} ulp");
+            assert!(
+                error <= maths::bounds::HALF,
+                "{name} of {x:e} in bf16: {got:e}, not {want:e}: {error} ulp"
+            );
         }
     }
 }
@@ -210,5 +213,23 @@ fn special_cases_of_powers_and_angles() {
             let error = ulps(F32, got.into(), want);
             assert!(error <= atan2_bound, "atan2 of {a:e}, {b:e} in f32: {got:e}, not {want:e}");
         }
+    }
+}
+
+#[test]
+fn the_page_says_what_the_bounds_are_and_keeps_them() {
+    let page = include_str!("../../../docs/accuracy.md");
+    for bound in maths::bounds::BOUNDS {
+        let start = format!("| {} |", bound.name);
+        let row = page.lines().find_map(|line| line.strip_prefix(&start));
+        let row = row.unwrap_or_else(|| panic!("{} is not on the page", bound.name));
+        let cells: Vec<Option<f64>> = row.split('|').map(|cell| cell.trim().parse().ok()).collect();
+        assert_eq!(
+            (cells[3], cells[5]),
+            (Some(bound.single), Some(bound.double)),
+            "{}",
+            bound.name
+        );
+        assert!(cells[2] <= cells[3] && cells[4] <= cells[5], "{}", bound.name);
     }
 }
