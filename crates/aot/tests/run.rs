@@ -382,6 +382,66 @@ fn two_models_and_cpp_in_one_program() {
     std::fs::remove_dir_all(&folder).expect("removed");
 }
 
+/// Four threads run the model at once, each with outputs and a workspace of its own, many times.
+const AT_ONCE: &str = r#"#include "model.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+static float x[MODEL_INPUT_0_ELEMENTS], w[MODEL_INPUT_1_ELEMENTS], b[MODEL_INPUT_2_ELEMENTS];
+static float v[MODEL_INPUT_3_ELEMENTS], first[MODEL_OUTPUT_0_ELEMENTS];
+static void *memory(size_t bytes) {
+  return aligned_alloc(MODEL_ALIGNMENT, (bytes + MODEL_ALIGNMENT) / MODEL_ALIGNMENT * MODEL_ALIGNMENT);
+}
+static void *run(void *into) {
+  const void *inputs[] = {x, w, b, v};
+  void *output = memory(MODEL_OUTPUT_0_BYTES), *workspace = memory(MODEL_WORKSPACE_BYTES);
+  void *outputs[] = {output};
+  long wrong = 0;
+  for (int i = 0; i < (into ? 1 : 50); i++) {
+    memset(output, 7, MODEL_OUTPUT_0_BYTES);
+    wrong += model_run(inputs, outputs, workspace) != MODEL_OK;
+    if (into) memcpy(into, output, MODEL_OUTPUT_0_BYTES);
+    wrong += memcmp(output, first, MODEL_OUTPUT_0_BYTES) != 0;
+  }
+  return (void *)wrong;
+}
+static void fill(float *to, size_t count) {
+  for (size_t i = 0; i < count; i++) to[i] = (float)(i * 7919 % 1000) / 500.0f - 1.0f;
+}
+int main(void) {
+  pthread_t threads[4];
+  long wrong = 0;
+  fill(x, MODEL_INPUT_0_ELEMENTS);
+  fill(w, MODEL_INPUT_1_ELEMENTS);
+  fill(b, MODEL_INPUT_2_ELEMENTS);
+  fill(v, MODEL_INPUT_3_ELEMENTS);
+  model_set_threads(3);
+  run(first);
+  for (int i = 0; i < 4; i++) pthread_create(&threads[i], 0, run, 0);
+  for (int i = 0; i < 4; i++) {
+    void *result;
+    pthread_join(threads[i], &result);
+    wrong += (long)result;
+  }
+  return wrong != 0;
+}
+"#;
+
+#[test]
+fn runs_may_happen_at_once() {
+    if !compiler("cc") {
+        return;
+    }
+    let folder = folder("at-once");
+    let compiled = ahead(MLP, &Options::default()).unwrap();
+    std::fs::write(folder.join("model.o"), compiled.object).expect("written");
+    std::fs::write(folder.join("model.h"), compiled.header).expect("written");
+    std::fs::write(folder.join("main.c"), AT_ONCE).expect("written");
+    let program = link(&folder, "cc", "main.c");
+    assert!(Command::new(program).status().expect("runs").success());
+    std::fs::remove_dir_all(&folder).expect("removed");
+}
+
 #[test]
 fn what_cannot_be_is_refused() {
     let refused = |text: &str, words: &[&str]| {
