@@ -104,6 +104,21 @@ def random():
     return [torch.rand(4, 5, device=device), torch.randn(7, device=device), functional.dropout(rows(4, 4), 0.5)]
 
 
+def quantised():
+    """What models that PT2E has quantised are made of."""
+    import torch.ao.quantization.fx._decomposed  # noqa: F401, defines the operators
+
+    ops = torch.ops.quantized_decomposed
+    x, channels = rows(4, 8), torch.tensor([0.01, 0.02, 0.03, 0.04])
+    q = ops.quantize_per_tensor(x - 0.5, 0.02, 3, -128, 127, torch.int8)
+    zeros = torch.zeros(4, dtype=torch.int64)
+    c = ops.quantize_per_channel(x, channels, zeros, 0, -127, 127, torch.int8)
+    return [
+        q, ops.dequantize_per_tensor(q, 0.02, 3, -128, 127, torch.int8), q.int() @ q.int().t(),
+        ops.dequantize_per_channel(c, channels, zeros, 0, -127, 127, torch.int8),
+    ]
+
+
 def unknown_kernel():
     """A library calls what nobody has."""
     from torch_xla.experimental.stablehlo_custom_call import stablehlo_custom_call
@@ -117,7 +132,7 @@ def memory_without_end():
 
 
 WRONG = [unknown_kernel, memory_without_end]
-PROGRAMS = [mlp, convolutions, attention, recurrence, transposes, indices, numbers, random]
+PROGRAMS = [mlp, convolutions, attention, recurrence, transposes, indices, numbers, random, quantised]
 
 
 def main() -> None:

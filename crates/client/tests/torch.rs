@@ -171,7 +171,7 @@ fn both_backends_agree_on_programs_of_torch_xla() {
     let files = fs::read_dir(data().join("torch")).unwrap().map(|entry| entry.unwrap().path());
     let mut paths: Vec<_> = files.filter(|path| path.is_file()).collect();
     paths.sort();
-    assert_eq!(paths.len(), 8);
+    assert_eq!(paths.len(), 9);
     for path in paths {
         check(&path.display().to_string(), &fs::read(&path).unwrap(), 1, 2e-5);
     }

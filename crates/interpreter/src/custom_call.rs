@@ -1,5 +1,5 @@
 //! `custom-call`: first the run's registry, then the few targets that XLA's own passes make and
-//! those that mean nothing at run time.
+//! those that mean nothing at run time, and PyTorch/XLA's quantising.
 
 use rxla_base::{Error, Result};
 use rxla_hlo::op::{CustomCall, Largest, TopK};
@@ -11,6 +11,7 @@ use crate::layer_norm::layer_norm;
 use crate::lift::take;
 use crate::movement::{set_dimension_size, to_i64};
 use crate::options::CustomCallRequest;
+use crate::quantize;
 
 /// Targets that hand their first operand on: hints to a compiler that have been followed or need
 /// not be.
@@ -65,11 +66,13 @@ pub(crate) fn custom_call(
     if IDENTITIES.contains(&target) && keeps_shape {
         return Ok(operands.into_iter().next().expect("checked above"));
     }
+    let config = instruction.info().map_or("", |info| &info.backend_config);
+    if let Some(direction) = quantize::direction(target) {
+        let [operand] = take(arrays(operands)?)?;
+        return Ok(quantize::quantize(operand, config, direction, &instruction.shape)?.into());
+    }
     match target {
-        "__onednn$layernorm" => {
-            let config = instruction.info().map_or("", |info| &info.backend_config);
-            Ok(layer_norm(&arrays(operands)?, config)?.into())
-        }
+        "__onednn$layernorm" => Ok(layer_norm(&arrays(operands)?, config)?.into()),
         "TopK" => top_k(arrays(operands)?, &instruction.shape),
         "SliceToDynamic" => slice_to_dynamic(arrays(operands)?, &instruction.shape),
         "PadToStatic" => pad_to_static(arrays(operands)?, &instruction.shape),

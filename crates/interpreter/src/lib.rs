@@ -40,6 +40,7 @@ mod matmul;
 mod movement;
 mod options;
 mod plan;
+mod quantize;
 mod ragged_dot;
 mod reduce;
 mod reducer;
