@@ -18,6 +18,7 @@ use rxla_trace::{Event, Kind, Recording};
 
 use crate::backend::{Backend, Program};
 use crate::input::{self, Layouts};
+use crate::random::Random;
 use crate::{Answer, environment, output, values};
 
 #[derive(Args)]
@@ -44,7 +45,8 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     let input = input::read(&arguments.file, Layouts::Keep)?;
     input.check()?;
-    let values = values::own_or_made(&input, &arguments.input, arguments.random_inputs)?;
+    let values =
+        values::own_or_made(&input, &arguments.input, Random::signed(arguments.random_inputs))?;
     let options = rxla_cpu::Options { flags: environment::flags(), ..rxla_cpu::Options::default() };
     let started = Instant::now();
     let program = Program::with_options(input.module.clone(), Backend::Cpu, &options)?;
@@ -156,7 +158,7 @@ impl Peak {
              lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n}}\n"
         );
         let module = parse(&text);
-        let values = values::parameters(&module, &[], Some(1))?;
+        let values = values::parameters(&module, &[], Some(Random::signed(1)))?;
         let program = Program::new(module, Backend::Cpu)?;
         let product = fastest(&mut || program.run(&values, Options::default).map(drop))?;
         Ok(Peak {

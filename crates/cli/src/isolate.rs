@@ -38,7 +38,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     let all: Vec<InstructionId> = module.instruction_ids().collect();
     let mut count = 0;
     for id in all.into_iter().filter(|&id| is_work(&module, id)) {
-        let alone = alone(&module, id)?;
+        let mut alone = alone(&module, id)?;
+        alone.inline_stack_frames();
         let path = arguments.output.join(format!("{}.txt", alone.name));
         output::to(Some(&path), print(&alone, &PrintOptions::complete()).as_bytes())?;
         output::result(&format!("{}  {}\n", path.display(), rxla_cpu::marks::label(&module, id)))?;

@@ -1,17 +1,53 @@
-//! Values made up from a seed: floats in [-1, 1), integers from 0 to 7, as far as the type has
+//! Values made up from a seed: floats in [-1, 1) or as weights begin, integers from 0 to 7, as far as the type has
 //! them.
 
 use rxla_base::Result;
 use rxla_hlo::{ArrayLiteral, ArrayShape, Dims, ElementType};
 use rxla_interpreter::elementwise::convert;
 
+#[derive(Clone, Copy)]
+enum Floats {
+    Signed,
+    /// As a model's weights begin: vectors in [0.5, 1.5), matrices and more in ±sqrt(3 / inputs), which is of
+    /// variance 1 / inputs (LeCun).
+    Weights,
+}
+
+impl Floats {
+    /// Where the floats of an array lie: the least, and how far up they go.
+    fn range(self, dims: &[i64]) -> (f64, f64) {
+        match (self, dims) {
+            (Floats::Signed, _) => (-1.0, 2.0),
+            (Floats::Weights, [] | [_]) => (0.5, 1.0),
+            (Floats::Weights, [inputs @ .., _]) => {
+                let inputs: f64 = inputs.iter().map(|&size| size.max(1) as f64).product();
+                let most = (3.0 / inputs).sqrt();
+                (-most, 2.0 * most)
+            }
+        }
+    }
+}
+
 /// A stream of random numbers (SplitMix64).
-pub(crate) struct Random(pub(crate) u64);
+pub(crate) struct Random {
+    state: u64,
+    floats: Floats,
+}
 
 impl Random {
+    /// Floats in [-1, 1).
+    pub(crate) fn signed(seed: u64) -> Random {
+        Random { state: seed, floats: Floats::Signed }
+    }
+
+    /// Floats such that values neither grow from layer to layer nor are roots of negative numbers.
+    pub(crate) fn weights(seed: u64) -> Random {
+        Random { state: seed, floats: Floats::Weights }
+    }
+
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
+        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.state;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         z ^ (z >> 31)
@@ -25,9 +61,10 @@ impl Random {
         let dims: Dims = shape.dims.clone();
         let real = element_type.real_part();
         if real.is_float() {
+            let (least, span) = self.floats.range(&dims);
             let mut line = || -> Result<ArrayLiteral> {
                 let values: Vec<f64> = (0..count)
-                    .map(|_| (self.next() >> 11) as f64 / (1u64 << 52) as f64 - 1.0)
+                    .map(|_| (self.next() >> 11) as f64 / (1u64 << 53) as f64 * span + least)
                     .collect();
                 convert(ArrayLiteral::from_values(dims.iter().copied(), &values), real)
             };

@@ -12,6 +12,7 @@ use rxla_trace::{Recording, chrome_json};
 
 use crate::backend::{Backend, Program};
 use crate::input::{self, Layouts};
+use crate::random::Random;
 use crate::values::parameters;
 use crate::{Answer, environment, npy, output};
 
@@ -56,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     let values = if own && !input.arguments.is_empty() {
         input.arguments
     } else {
-        parameters(&input.module, &arguments.input, arguments.random_inputs)?
+        parameters(&input.module, &arguments.input, arguments.random_inputs.map(Random::signed))?
     };
     let flags = environment::flags();
     let trace = match (&arguments.trace, flags.rxla_trace_to.as_str()) {

@@ -10,9 +10,13 @@ use crate::npy;
 use crate::random::Random;
 
 /// The arguments that a snapshot brings, or those of files and made-up ones.
-pub(crate) fn own_or_made(input: &Input, files: &[PathBuf], seed: u64) -> Result<Vec<Literal>> {
+pub(crate) fn own_or_made(
+    input: &Input,
+    files: &[PathBuf],
+    random: Random,
+) -> Result<Vec<Literal>> {
     match &input.arguments[..] {
-        [] => parameters(&input.module, files, Some(seed)),
+        [] => parameters(&input.module, files, Some(random)),
         own => Ok(own.to_vec()),
     }
 }
@@ -21,14 +25,13 @@ pub(crate) fn own_or_made(input: &Input, files: &[PathBuf], seed: u64) -> Result
 pub(crate) fn parameters(
     module: &Module,
     input: &[PathBuf],
-    seed: Option<u64>,
+    mut random: Option<Random>,
 ) -> Result<Vec<Literal>> {
     let mut stored = Vec::new();
     for path in input {
         stored.extend(npy::read(path)?);
     }
     let mut stored = stored.into_iter();
-    let mut random = seed.map(Random);
     let shapes = module.program_shape(module.entry()).parameters;
     let values = shapes
         .iter()

@@ -72,9 +72,9 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-fn bisect(folder: &Path, flags: &str) -> Found {
+fn bisect(folder: &Path, program: &str, flags: &str) -> Found {
     let file = folder.join("model.txt");
-    std::fs::write(&file, PROGRAM).expect("written");
+    std::fs::write(&file, program).expect("written");
     let done = Command::new(env!("CARGO_BIN_EXE_rxla"))
         .args(["bisect", "--output"])
         .arg(folder.join("out"))
@@ -93,7 +93,7 @@ fn bisect(folder: &Path, flags: &str) -> Found {
 /// What it finds has to be small, name its reason, and be what the fault is about.
 fn finds(plant: &str, reason: &str, about: &str) {
     let folder = folder(plant);
-    let found = bisect(&folder, &format!("--rxla_plant={plant}"));
+    let found = bisect(&folder, PROGRAM, &format!("--rxla_plant={plant}"));
     let Found { said, instructions, minimal } = &found;
     assert!(said.contains("compiled code differs"), "{said}");
     assert_eq!(said.matches(reason).count(), 2, "before and after it is reduced: {said}");
@@ -124,8 +124,55 @@ fn a_buffer_that_is_reused_too_early_is_found() {
 #[test]
 fn what_is_right_is_said_to_be_right() {
     let folder = folder("none");
-    let found = bisect(&folder, "");
+    let found = bisect(&folder, PROGRAM, "");
     assert_eq!(found.said, "compiled code agrees with the interpreter\n");
     assert_eq!(found.minimal, "");
+    std::fs::remove_dir_all(&folder).expect("removed");
+}
+
+/// Of numbers from -1 to 1 all that it computes is NaN: then others are made up.
+const ROOTS: &str = r#"HloModule roots
+
+FileNames
+1 "model.py"
+
+FunctionNames
+1 "loss"
+
+FileLocations
+1 {file_name_id=1 function_name_id=1 line=7 end_line=7 column=3 end_column=9}
+
+StackFrames
+1 {file_location_id=1 parent_frame_id=1}
+
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT sum = f32[] add(a, b)
+}
+
+ENTRY main {
+  x = f32[50] parameter(0)
+  roots = f32[50] sqrt(x)
+  zero = f32[] constant(0)
+  total = f32[] reduce(roots, zero), dimensions={0}, to_apply=add
+  ROOT result = f32[] maximum(total, zero), metadata={stack_frame_id=1}
+}
+"#;
+
+#[test]
+fn results_of_nan_are_not_taken_for_right() {
+    let folder = folder("roots");
+    let found = bisect(&folder, ROOTS, "--rxla_plant=rule");
+    let place = "maximum(total, zero), metadata={source_file=\"model.py\" source_line=7";
+    assert!(found.minimal.replace('%', "").contains(place), "{}", found.minimal);
+    assert!(!found.minimal.contains("FileNames"), "{}", found.minimal);
+    let hopeless = ROOTS.replace("sqrt(x)", "log(minus)").replace(
+        "  roots",
+        "  square = f32[50] multiply(x, x)\n  minus = f32[50] negate(square)\n  roots",
+    );
+    let found = bisect(&folder, &hopeless, "--rxla_plant=rule");
+    assert!(found.said.contains("no finite number to compare"), "{}", found.said);
+    assert!(found.said.contains("--input"), "{}", found.said);
     std::fs::remove_dir_all(&folder).expect("removed");
 }

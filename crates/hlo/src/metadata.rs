@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Dims, Sharding};
+use crate::{Dims, Sharding, StackFrameIndex};
 
 /// `metadata={op_name="…" source_file="…" …}`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -23,6 +23,20 @@ pub struct Metadata {
     pub size_of_generated_code_in_bytes: i64,
     pub size_of_memory_working_set_in_bytes: i64,
     pub payload: Option<MetadataPayload>,
+}
+
+impl Metadata {
+    /// The metadata with the source location of its stack frame instead of the frame, if it has one.
+    pub fn inlined(&self, tables: &StackFrameIndex) -> Option<Metadata> {
+        let frame = tables.frames(self.stack_frame_id).next()?;
+        Some(Metadata {
+            source_file: frame.file.to_owned(),
+            source_line: frame.line,
+            source_column: frame.column,
+            stack_frame_id: 0,
+            ..self.clone()
+        })
+    }
 }
 
 /// Bytes of a frontend's own, inline or in the module's payload table.

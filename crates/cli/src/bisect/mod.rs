@@ -16,6 +16,7 @@ use rxla_hlo::text::{PrintOptions, print};
 use similar::TextDiff;
 
 use crate::input::{self, Layouts};
+use crate::random::Random;
 use crate::{Answer, output, values};
 use reduce::{Candidate, reduce};
 use trial::{Trial, Verdict};
@@ -48,15 +49,26 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     let input = input::read(&arguments.file, Layouts::Keep)?;
     input.check()?;
-    let values = values::own_or_made(&input, &arguments.input, arguments.random_inputs)?;
+    let values = |random| values::own_or_made(&input, &arguments.input, random);
+    let seed = arguments.random_inputs;
     std::fs::create_dir_all(&arguments.output).map_err(|error| {
         let folder = arguments.output.display();
         Error::invalid_argument(format!("cannot make `{folder}`: {error}"))
     })?;
     let trial = Trial::new(&arguments.output, arguments.tolerance, arguments.timeout)?;
-    let start = Candidate { module: input.module, values };
-    let verdict = trial.judge(&start, "")?;
+    let mut start =
+        Candidate { module: input.module.clone(), values: values(Random::signed(seed))? };
+    let mut verdict = trial.judge(&start, "")?;
+    if verdict == Verdict::Blind {
+        start.values = values(Random::weights(seed))?;
+        verdict = trial.judge(&start, "")?;
+    }
     match &verdict {
+        Verdict::Blind => {
+            return Err(Error::invalid_argument(format!(
+                "{verdict}\n  hint: give values with `--input`, or a snapshot of a run"
+            )));
+        }
         Verdict::Agrees => {
             output::result("compiled code agrees with the interpreter\n")?;
             return Ok(Answer::Yes);
@@ -71,7 +83,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     let (mut tried, mut shown) = (0, 0);
     let began = std::time::Instant::now();
     let all = start.module.instruction_ids().count();
-    let minimal = reduce(start, &mut |candidate| {
+    let mut minimal = reduce(start, &mut |candidate| {
         if began.elapsed().as_secs_f64() > arguments.seconds {
             return Ok(false);
         }
@@ -80,6 +92,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
         shown += usize::from(found);
         Ok(found)
     })?;
+    minimal.module.inline_stack_frames();
     let count = minimal.module.instruction_ids().count();
     output::result(&format!(
         "\nreduced from {all} instructions to {count}, in {tried} trials of which {shown} showed the \

@@ -15,6 +15,8 @@ use crate::output;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Verdict {
     Agrees,
+    /// All that it computes is NaN or infinite, which shows nothing.
+    Blind,
     Differs(String),
     /// It gives an error where the interpreter gives a value.
     Fails(String),
@@ -34,6 +36,7 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Verdict::Agrees => f.write_str("compiled code agrees with the interpreter"),
+            Verdict::Blind => f.write_str("the results have no finite number to compare"),
             Verdict::Differs(how) => write!(f, "compiled code differs: {how}"),
             Verdict::Fails(how) => write!(f, "compiled code fails: {how}"),
             Verdict::Crashes(how) => write!(f, "the process ends: {how}"),
@@ -83,6 +86,7 @@ impl Trial {
         Ok(match (verdict, status) {
             (_, None) => Verdict::Crashes(format!("no result after {:?}", self.timeout)),
             ("agrees", _) => Verdict::Agrees,
+            ("blind", _) => Verdict::Blind,
             ("differs", _) => Verdict::Differs(rest),
             ("fails", _) => Verdict::Fails(rest),
             ("unjudged", _) => Verdict::Unjudged(rest),

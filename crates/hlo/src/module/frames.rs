@@ -7,6 +7,7 @@ use crate::StackFrameIndex;
 pub struct SourceFrame<'m> {
     pub file: &'m str,
     pub line: i32,
+    pub column: i32,
     pub function: &'m str,
 }
 
@@ -24,6 +25,7 @@ impl StackFrameIndex {
             Some(SourceFrame {
                 file,
                 line: location.line,
+                column: location.column,
                 function: function.map_or("", String::as_str),
             })
         });

@@ -221,6 +221,22 @@ impl Module {
             .flat_map(|&c| self.computations[c].instructions.iter().copied())
     }
 
+    /// Source locations go from the tables of stack frames, which are then empty, to the instructions: what a module
+    /// wants that is a small part of another.
+    pub fn inline_stack_frames(&mut self) {
+        let tables = std::mem::take(&mut self.stack_frames);
+        let all: Vec<InstructionId> = self.instruction_ids().collect();
+        for id in all {
+            let Some(metadata) = self[id].metadata() else { continue };
+            if metadata.stack_frame_id == 0 {
+                continue;
+            }
+            let without = || Metadata { stack_frame_id: 0, ..metadata.clone() };
+            let metadata = metadata.inlined(&tables).unwrap_or_else(without);
+            self[id].info_mut().metadata = metadata;
+        }
+    }
+
     /// An upper bound for instruction indices, to size side tables.
     pub fn instruction_capacity(&self) -> usize {
         self.instructions.len()

@@ -289,19 +289,10 @@ impl<'m> Printer<'m> {
 
     /// The metadata with the source location of its stack frame, if the options ask for that.
     fn inlined(&self, metadata: &Metadata) -> Option<Metadata> {
-        if !self.options.inline_stack_frames || metadata.stack_frame_id == 0 {
+        if !self.options.inline_stack_frames {
             return None;
         }
-        let mut metadata = metadata.clone();
-        let id = std::mem::take(&mut metadata.stack_frame_id);
-        let tables = &self.module().stack_frames;
-        let entry = |id: i32| usize::try_from(id).ok()?.checked_sub(1);
-        let frame = tables.stack_frames.get(entry(id)?)?;
-        let location = tables.file_locations.get(entry(frame.file_location_id)?)?;
-        metadata.source_file = tables.file_names.get(entry(location.file_name_id)?)?.clone();
-        metadata.source_line = location.line;
-        metadata.source_column = location.column;
-        Some(metadata)
+        metadata.inlined(&self.module().stack_frames)
     }
 }
 
