@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
         let bytes = std::fs::read(file)
             .map_err(|error| Error::invalid_argument(format!("cannot read `{file}`: {error}")))?;
         for (name, part) in parts(file, &bytes) {
-            match rxla_stablehlo::read(&part) {
+            match rxla_stablehlo::read(&name, &part) {
                 Err(error) => report(&name, Err(error))?,
                 Ok(module) => {
                     for entry in entries(&module) {
@@ -119,7 +119,8 @@ enum Verdict {
 
 fn check(source: &mlir::Module, entry: &str, backend: Backend) -> Result<Verdict> {
     let options = import::Options { entry: entry.to_owned(), ..import::Options::default() };
-    let mut module = import(source, &options).map_err(rxla_stablehlo::error_of)?;
+    let mut module =
+        import(source, &options).map_err(|findings| rxla_stablehlo::error_of(&findings, None))?;
     let findings = verify(&module);
     if findings.iter().any(|finding| finding.severity == Severity::Error) {
         let text = render_all(&findings, None);

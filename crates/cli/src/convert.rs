@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
 }
 
 fn exported(module: &rxla_hlo::Module) -> Result<rxla_stablehlo::mlir::Module> {
-    rxla_stablehlo::export(module).map_err(rxla_stablehlo::error_of)
+    rxla_stablehlo::export(module).map_err(|findings| rxla_stablehlo::error_of(&findings, None))
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {

@@ -8,6 +8,7 @@ use rxla_base::{Error, Result, SecondaryMap, Severity, Source, Span, render_all}
 use rxla_hlo::text::{MissingLayouts, ParseOptions};
 use rxla_hlo::{Instruction, Literal, Module, verify_with_spans};
 use rxla_hlo_proto::read_module_with;
+use rxla_stablehlo::import;
 
 use crate::output;
 
@@ -59,7 +60,12 @@ impl Input {
 pub(crate) fn read(name: &str, layouts: Layouts) -> Result<Input> {
     let bytes = read_bytes(name)?;
     if let Some(program) = stablehlo(&bytes) {
-        let module = rxla_stablehlo::to_hlo(program).map_err(|error| error.context(name))?;
+        let module = rxla_stablehlo::to_hlo(name, program, &import::Options::default());
+        // Not every finding has a place in the file.
+        let module = module.map_err(|error| match error.to_string().contains(name) {
+            true => error,
+            false => error.context(name),
+        })?;
         return Ok(Input {
             name: name.to_owned(),
             text: None,

@@ -89,7 +89,7 @@ fn main() -> ExitCode {
         Ok(Answer::Yes) => ExitCode::SUCCESS,
         Ok(Answer::No) => ExitCode::from(1),
         Err(error) => {
-            output::message(&format!("error: {error}"));
+            output::error(&error);
             ExitCode::from(1)
         }
     }

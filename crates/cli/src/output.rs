@@ -31,3 +31,9 @@ pub(crate) fn message(text: &str) {
     // There is nobody to tell if this fails.
     let _ = writeln!(std::io::stderr().lock(), "{}", text.trim_end());
 }
+
+/// Writes an error to standard error. Those of readers say themselves that they are errors.
+pub(crate) fn error(error: &Error) {
+    let text = error.to_string();
+    message(&if text.starts_with("error: ") { text } else { format!("error: {text}") });
+}

@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
                 }
             }
             Err(error) => {
-                output::message(&format!("error: {error}"));
+                output::error(&error);
                 answer = Answer::No;
             }
         }

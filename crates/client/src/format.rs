@@ -45,10 +45,9 @@ impl Source {
 pub fn read_module(format: Format, bytes: &[u8], options: ReadOptions) -> Result<Module> {
     match format {
         Format::StableHlo => {
-            let module = rxla_stablehlo::read(bytes)?;
             let options =
                 import::Options { arguments: options.arguments, ..import::Options::default() };
-            rxla_stablehlo::import(&module, &options).map_err(rxla_stablehlo::error_of)
+            rxla_stablehlo::to_hlo(rxla_stablehlo::UNNAMED, bytes, &options)
         }
         Format::JaxExport => {
             read_module(Format::StableHlo, rxla_stablehlo::jax_export::program(bytes)?, options)
@@ -57,7 +56,12 @@ pub fn read_module(format: Format, bytes: &[u8], options: ReadOptions) -> Result
             let text = std::str::from_utf8(bytes)
                 .map_err(|_| Error::invalid_argument("the text of the program is not UTF-8"))?;
             let parsed = rxla_hlo::text::parse(text, &rxla_hlo::text::ParseOptions::default());
-            parsed.map(|parsed| parsed.module).map_err(rxla_stablehlo::error_of)
+            parsed.map(|parsed| parsed.module).map_err(|findings| {
+                rxla_stablehlo::error_of(
+                    &findings,
+                    Some(&rxla_base::Source { name: "<hlo>", text }),
+                )
+            })
         }
         Format::HloProto => {
             let proto = rxla_hlo_proto::decode(bytes).map_err(broken)?;
@@ -71,5 +75,5 @@ pub fn read_module(format: Format, bytes: &[u8], options: ReadOptions) -> Result
 }
 
 fn broken(finding: Diagnostic) -> Error {
-    rxla_stablehlo::error_of(vec![finding])
+    rxla_stablehlo::error_of(&[finding], None)
 }

@@ -43,3 +43,8 @@ pub use rxla_flags as flags;
 pub use rxla_hlo as hlo;
 pub use rxla_stablehlo::import::ArgumentForm;
 pub use rxla_trace as trace;
+
+/// The programs on the page for users.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/rust.md")]
+struct Page;

@@ -14,7 +14,7 @@ fn main() -> ExitCode {
     for path in std::env::args().skip(1) {
         let read = |path: &str| {
             let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
-            rxla_stablehlo::read(&bytes).map_err(|error| error.to_string())
+            rxla_stablehlo::read(rxla_stablehlo::UNNAMED, &bytes).map_err(|error| error.to_string())
         };
         // Short forms of regions have no place for the locations of block arguments.
         let forms = [("pretty", CompareLocations::No), ("generic", CompareLocations::Yes)];

@@ -71,7 +71,7 @@ fn main() -> ExitCode {
 
 /// Whether the input is accepted.
 fn run(input: &[u8], and_import: bool) -> bool {
-    match rxla_stablehlo::read(input) {
+    match rxla_stablehlo::read(rxla_stablehlo::UNNAMED, input) {
         Ok(module) => {
             // What can be read is also written.
             _ = bytecode::portable_artifact(&module, Version::new(1, 17));

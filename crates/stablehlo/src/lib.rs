@@ -20,8 +20,12 @@ pub use import::import;
 use rxla_base::{Code, Diagnostic, Error, Result, Severity, Source};
 use rxla_hlo as hlo;
 
+/// What programs are called that come without a file.
+pub const UNNAMED: &str = "<mlir>";
+
 /// Reads a module from bytecode or text, brought up to date from whatever version of VHLO it has.
-pub fn read(bytes: &[u8]) -> Result<mlir::Module> {
+/// Errors call it `name`.
+pub fn read(name: &str, bytes: &[u8]) -> Result<mlir::Module> {
     let mut module = if bytecode::is_bytecode(bytes) {
         bytecode::read(bytes, text_parsers())?.module
     } else {
@@ -31,11 +35,7 @@ pub fn read(bytes: &[u8]) -> Result<mlir::Module> {
                  (it is not UTF-8)",
             ));
         };
-        let source = Source { name: "<mlir>", text };
-        text::parse(text).map_err(|diagnostics| {
-            let rendered = rxla_base::render_all(&diagnostics, Some(&source));
-            Error::new(Code::InvalidArgument, rendered.trim_end().to_owned())
-        })?
+        text::parse(text).map_err(|findings| error_of(&findings, Some(&Source { name, text })))?
     };
     vhlo::upgrade(&mut module)?;
     // The reader of text has done this already.
@@ -48,23 +48,29 @@ pub fn read(bytes: &[u8]) -> Result<mlir::Module> {
 /// What reads the textual attributes and types inside of bytecode.
 pub fn text_parsers() -> bytecode::TextParsers {
     bytecode::TextParsers {
-        attribute: Some(|text| text::parse_attribute(text).map_err(error_of)),
-        ty: Some(|text| text::parse_type(text).map_err(error_of)),
+        attribute: Some(|text| {
+            text::parse_attribute(text).map_err(|findings| error_of(&findings, None))
+        }),
+        ty: Some(|text| text::parse_type(text).map_err(|findings| error_of(&findings, None))),
     }
 }
 
-/// Reads a StableHLO program from bytecode or text and translates it to HLO.
-pub fn to_hlo(bytes: &[u8]) -> Result<hlo::Module> {
-    import(&read(bytes)?, &import::Options::default()).map_err(error_of)
+/// Reads a StableHLO program from bytecode or text and translates it to HLO. Errors call it `name`.
+pub fn to_hlo(name: &str, bytes: &[u8], options: &import::Options) -> Result<hlo::Module> {
+    let module = read(name, bytes)?;
+    import(&module, options).map_err(|findings| {
+        let text = std::str::from_utf8(bytes).ok();
+        error_of(&findings, text.map(|text| Source { name, text }).as_ref())
+    })
 }
 
-/// Findings of a reader or of [`import()`] as one error. Its code is `UNIMPLEMENTED` if nothing
-/// but missing features stands in the way.
-pub fn error_of(diagnostics: Vec<Diagnostic>) -> Error {
+/// Findings of a reader or of [`import()`] as one error, which shows places in the source. Its code
+/// is `UNIMPLEMENTED` if nothing but missing features stands in the way.
+pub fn error_of(diagnostics: &[Diagnostic], source: Option<&Source<'_>>) -> Error {
     let mut errors = diagnostics.iter().filter(|d| d.severity == Severity::Error);
     let code = match errors.all(|d| d.message.starts_with("unimplemented: ")) {
         true => Code::Unimplemented,
         false => Code::InvalidArgument,
     };
-    Error::new(code, rxla_base::render_all(&diagnostics, None).trim_end().to_owned())
+    Error::new(code, rxla_base::render_all(diagnostics, source).trim_end().to_owned())
 }

@@ -44,7 +44,7 @@ fn round(source: &Module) -> Module {
     assert_eq!(text::print(&again, PrintOptions::default()), printed);
     let version = rxla_stablehlo::vhlo::Version::CURRENT;
     let bytes = rxla_stablehlo::bytecode::portable_artifact(&exported, version).unwrap();
-    let from_bytes = rxla_stablehlo::read(&bytes).unwrap();
+    let from_bytes = rxla_stablehlo::read(rxla_stablehlo::UNNAMED, &bytes).unwrap();
     assert_eq!(text::print(&from_bytes, PrintOptions::default()), printed);
     let module = import(&again, &Default::default())
         .unwrap_or_else(|findings| panic!("{findings:?}\n{printed}"));

@@ -13,7 +13,7 @@ use rxla_hlo::literal::{Nans, Tolerance, Zeros, compare};
 use rxla_hlo::text::{PrintOptions, print};
 use rxla_hlo::{Literal, Module, verify};
 use rxla_interpreter::{CustomCallRequest, CustomCalls, Options, evaluate_spmd};
-use rxla_stablehlo::{error_of, import};
+use rxla_stablehlo::import;
 
 #[derive(Default)]
 struct Checks(Mutex<Vec<Option<String>>>);
@@ -38,8 +38,7 @@ impl CustomCalls for Checks {
 }
 
 fn translate(text: &str) -> Result<Module> {
-    let module = rxla_stablehlo::read(text.as_bytes())?;
-    let hlo = import(&module, &import::Options::default()).map_err(error_of)?;
+    let hlo = rxla_stablehlo::to_hlo("test", text.as_bytes(), &import::Options::default())?;
     let findings = verify(&hlo);
     let valid = findings.iter().all(|finding| finding.severity != Severity::Error);
     assert!(valid, "invalid HLO: {}", render_all(&findings, None));
@@ -134,10 +133,29 @@ fn broken_programs_do_no_harm() {
                         None => bytes[at] = b' ',
                     }
                 }
-                let Ok(module) = rxla_stablehlo::read(&bytes) else { continue };
+                let Ok(module) = rxla_stablehlo::read(rxla_stablehlo::UNNAMED, &bytes) else {
+                    continue;
+                };
                 translated += usize::from(import(&module, &import::Options::default()).is_ok());
             }
         }
     }
     assert!(translated > 0);
+}
+
+#[test]
+fn a_finding_points_into_the_text() {
+    let text = "func.func @main(%x: tensor<4x6xf32>, %w: tensor<5x3xf32>) -> tensor<4x3xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x6xf32>, tensor<5x3xf32>) -> tensor<4x3xf32>
+  return %0 : tensor<4x3xf32>
+}";
+    let error = translate(text).unwrap_err().to_string();
+    assert!(error.contains("--> test:2:8"), "{error}");
+    assert!(error.contains("contracting dimension 1 of `f32[4,6]` is 6"), "{error}");
+    // What has a location of its own is found by that.
+    let located = text
+        .replace("tensor<4x3xf32>\n  return", "tensor<4x3xf32> loc(\"model.py\":7:3)\n  return");
+    let error = translate(&located).unwrap_err().to_string();
+    assert!(error.contains("at model.py:7"), "{error}");
+    assert!(!error.contains("-->"), "{error}");
 }

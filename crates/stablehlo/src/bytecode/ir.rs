@@ -1,6 +1,6 @@
 //! The IR section: operations, regions and blocks.
 
-use rxla_base::{Arena, Error, Result};
+use rxla_base::{Arena, Error, Result, SecondaryMap};
 
 use super::TextParsers;
 use super::cursor::{Cursor, Span};
@@ -46,6 +46,7 @@ pub(super) fn read(sections: Sections<'_>, parsers: TextParsers) -> Result<Modul
             values: Arena::default(),
             root: OpId::from_index(0),
             resources: Vec::new(),
+            spans: SecondaryMap::default(),
         },
         scopes: vec![Vec::new()],
         places: length,

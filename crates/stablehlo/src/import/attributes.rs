@@ -53,9 +53,10 @@ impl<'a> View<'a> {
         if let Some(name) = self.op.location.op_name() {
             diagnostic = diagnostic.note(format!("in `{name}`"));
         }
-        match self.op.location.source_line() {
-            Some(line) => diagnostic.note(format!("at {line}")),
-            None => diagnostic,
+        match (self.op.location.source_line(), self.source.spans[self.id]) {
+            (Some(line), _) => diagnostic.note(format!("at {line}")),
+            (None, Some(span)) => diagnostic.at(span),
+            (None, None) => diagnostic,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rxla_base::{Arena, Id};
+use rxla_base::{Arena, Id, SecondaryMap, Span};
 
 use super::{Attribute, ByteString, Location, Type};
 
@@ -22,6 +22,8 @@ pub struct Module {
     pub root: OpId,
     /// What [`Attribute::DenseResource`]s refer to, and other data that travels with the module.
     pub resources: Vec<Resource>,
+    /// Where operations without a location stand in the text that they were read from.
+    pub spans: SecondaryMap<Operation, Option<Span>>,
 }
 
 /// An operation such as `stablehlo.add`.
@@ -201,6 +203,7 @@ impl Module {
             values: Arena::default(),
             root: OpId::from_index(0),
             resources: Vec::new(),
+            spans: SecondaryMap::default(),
         };
         module.root = module.operations.push(Operation::new("builtin.module", Location::UNKNOWN));
         let region = module.add_region(module.root);

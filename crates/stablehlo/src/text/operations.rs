@@ -293,6 +293,9 @@ impl<'a> Parser<'a> {
             Some(location) => location,
             None => reading.location.unwrap_or_default(),
         };
+        if location.is_unknown() {
+            self.module.spans[op] = Some(reading.name_span);
+        }
         let count = result_types.len();
         let named: usize = results.iter().fold(0, |sum, name| sum.saturating_add(name.count));
         if !results.is_empty() && named != count {
