@@ -78,7 +78,7 @@ mod tests {
         let index = index(&["main.py", "model.py", "v/site-packages/a.py", "v/site-packages/b.py"]);
         let lines: Vec<i32> = index.frames(4).map(|frame| frame.line).collect();
         assert_eq!(lines, [40, 30, 20, 10]);
-        let caller = SourceFrame { file: "model.py", line: 20, function: "f" };
+        let caller = SourceFrame { file: "model.py", line: 20, column: 0, function: "f" };
         assert_eq!(index.caller_of_library(4), Some(caller));
         assert_eq!(index.caller_of_library(2), None);
         assert_eq!(index.caller_of_library(0), None);
