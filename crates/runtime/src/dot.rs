@@ -173,7 +173,7 @@ pub(crate) unsafe fn run<E: Elements>(
     result: *mut u8,
 ) -> Result<()> {
     // Products with vectors read the matrix where it is, which values of several steps do not.
-    let once = count(&dot.rows) == 1 || count(&dot.columns) == 1;
+    let once = count(&dot.rows) == 1 || count(&dot.columns) == 1 || has_few_vectors(dot);
     let sides = [dot.left, dot.right].map(E::known);
     let both = |element: Element| !once && sides == [element; 2];
     // SAFETY: the caller's promise.
@@ -203,6 +203,17 @@ pub(crate) unsafe fn run<E: Elements>(
             | Element::U32 => run_in::<i32, E>(context, dot, left, right, result),
         }
     }
+}
+
+/// Whether one operand is some vectors, and the lines of the other one lie together.
+fn has_few_vectors(dot: &Dot) -> bool {
+    let (rows, columns) = (count(&dot.rows), count(&dot.columns));
+    let k = count(&dot.summed);
+    let together = |side: usize| matches!(&dot.summed[..], [dim] if dim.strides[side] == 1);
+    // Beyond eight, values of several steps win back what packing costs.
+    rows.min(columns) <= 8
+        && gemm::vector::takes(rows.min(columns), rows.max(columns), k)
+        && together(if rows <= columns { 1 } else { 0 })
 }
 
 /// # Safety

@@ -369,3 +369,34 @@ fn matrices_and_vectors_with_every_set() {
         }
     }
 }
+
+/// Matrices that are read where they are, with one vector and with some; lines that do not fill squares.
+#[test]
+fn some_vectors() {
+    use Element::*;
+    let test = || {
+        for context in &contexts() {
+            for (few, lines, k) in [
+                (1, 21, 130),
+                (2, 64, 64),
+                (3, 70, 81),
+                (4, 5, 1000),
+                (8, 67, 200),
+                (16, 90, 65),
+                (17, 90, 65),
+            ] {
+                for [left, right, result] in [[F32; 3], [BF16, BF16, F32], [BF16; 3], [F64; 3]] {
+                    let elements = [left, right, result];
+                    for orders in [[ROW, COLUMN, ROW], [ROW, COLUMN, COLUMN], [ROW, ROW, ROW]] {
+                        check(elements, [1, few, lines, k], orders, context);
+                        check(elements, [2, lines, few, k], orders, context);
+                    }
+                }
+                for elements in [[I8, I8, I32], [I32; 3], [F16, F16, F32]] {
+                    check(elements, [1, few, lines, k], [ROW, COLUMN, ROW], context);
+                }
+            }
+        }
+    };
+    sets::forced::each(test);
+}

@@ -1,11 +1,14 @@
-//! Products of a matrix and a vector: the matrix is read once, so that all that counts is to read it
-//! in order, and on all threads.
+//! Products of a matrix and a vector, or a few: the matrix is read once, so that all that counts is to read
+//! it in order, and on all threads.
+//!
+//! Loops here copy what a vector register holds into an array of its own before they compute: else they
+//! are not turned into vectors, and four times as slow.
 
 use rxla_base::Result;
 
 use super::axis::Axis;
 use super::pack::{Steps, prefetch};
-use super::sets::for_each_set;
+use super::sets::{self, Set, for_each_set};
 use super::{Address, Compute, Operand, Product, scratch};
 use crate::context::Context;
 use crate::element::Load;
@@ -15,9 +18,15 @@ const STRIP: usize = 4096;
 /// Rows that one thread adds up; how many there are decides alone where sums are cut.
 const CHUNK: usize = 512;
 /// Lines that are read side by side: one alone does not keep memory busy.
-const LINES: usize = 4;
-/// Bytes for which the matrix is asked for ahead.
+const LINES: usize = 8;
+/// Lines, and rows of the other operand, that are multiplied at once where that has a few.
+const BLOCK: usize = 4;
+/// Rows of the other operand up to which a matrix is read where it is.
+const FEW: usize = 16;
+/// Bytes for which the matrix is asked for ahead, rows that are added up.
 const AHEAD: usize = 1024;
+/// The same for lines that are read side by side.
+const LINE_AHEAD: usize = 1024;
 
 /// How the rows of a matrix with elements of some type are read.
 pub(crate) struct Streams<T> {
@@ -27,7 +36,13 @@ pub(crate) struct Streams<T> {
     dots: unsafe fn(x: &[T], matrix: *const u8, offset: isize, step: isize) -> [T; LINES],
     /// Adds rows that are `step` apart from an offset on, each times an element of the vector.
     add_rows: unsafe fn(x: &[T], matrix: *const u8, offset: isize, step: isize, sums: &mut [T]),
+    /// The products of [`BLOCK`] vectors, one after the other, with as many lines, where the processor has
+    /// registers for them.
+    block: Option<unsafe fn(x: &[T], matrix: *const u8, offset: isize, step: isize) -> Products<T>>,
 }
+
+/// By lines.
+type Products<T> = [[T; BLOCK]; BLOCK];
 
 impl<T> Clone for Streams<T> {
     fn clone(&self) -> Streams<T> {
@@ -39,12 +54,24 @@ impl<T> Copy for Streams<T> {}
 
 impl<T: Compute> Streams<T> {
     pub(crate) fn of<S: Load<T>>() -> Streams<T> {
-        Streams { dot: dot::<S, T>, dots: dots::<S, T>, add_rows: add_rows::<S, T> }
+        Streams {
+            dot: dot::<S, T>,
+            dots: dots::<S, T>,
+            add_rows: add_rows::<S, T>,
+            block: block::<S, T>(),
+        }
     }
 }
 
-/// Does the product if one side is a vector and the other is one whose rows or columns lie together;
-/// false if not.
+/// Whether a matrix of so many lines, each together in memory, is read where it is to be multiplied with
+/// some vectors.
+pub(crate) fn takes(vectors: usize, lines: usize, k: usize) -> bool {
+    let large = k >= 64 && lines >= BLOCK && lines.saturating_mul(k) >= 1 << 12;
+    (2..=FEW).contains(&vectors) && large && sets::best() == Set::Avx512
+}
+
+/// Does the product if one side is a vector and the other is one whose rows or columns lie together, or
+/// if one side is a few vectors and the other's lines lie together; false if not.
 ///
 /// # Safety
 ///
@@ -54,31 +81,52 @@ pub(super) unsafe fn multiply<T: Compute>(
     product: &Product<'_, T>,
 ) -> Result<bool> {
     let (m, n, k) = (product.m.len(), product.n.len(), product.k.len());
-    if k == 0 || (m != 1 && n != 1) {
+    let count = m.min(n);
+    if k == 0 || (count != 1 && !takes(count, m.max(n), k)) {
         return Ok(false);
     }
     // The matrix has `lines` along n (or m) and steps along k.
-    let (vector, matrix, lines, side) = match m == 1 {
-        true => (product.a, product.b, product.n, 0),
-        false => (product.b, product.a, product.m, 1),
+    let (vector, matrix, lines, rows, side) = match m <= n {
+        true => (product.a, product.b, product.n, product.m, 0),
+        false => (product.b, product.a, product.m, product.n, 1),
     };
     let Some(streams) = matrix.streams else { return Ok(false) };
     let (Some(k_step), Some(line_step)) = (product.k.stride(1 - side), lines.stride(0)) else {
         return Ok(false);
     };
-    if k_step != 1 && line_step != 1 {
+    if k_step != 1 && (line_step != 1 || count != 1) {
         return Ok(false);
     }
-    let packed = scratch::<T>(k)?;
+    let block = if count == 1 { None } else { streams.block };
+    if count != 1 && block.is_none() {
+        return Ok(false);
+    }
+    let room = if count == 1 { 1 } else { count.next_multiple_of(BLOCK) };
+    let packed = scratch::<T>(room.saturating_mul(k))?;
     let x = packed.as_ptr().cast::<T>();
     let mut steps = Steps::default();
     product.k.offsets(side, 0, k, &mut steps.places);
     steps.find_runs();
-    // SAFETY: there is room for `k` values; the vector is the caller's promise.
-    unsafe { (vector.pack)(vector.data, &[0], &steps, 1, x) };
+    for row in 0..room {
+        // SAFETY: there is room for `k` values of each; the vectors are the caller's promise.
+        unsafe {
+            let into = x.add(row * k);
+            match row < count {
+                true => (vector.pack)(vector.data, &[rows.offset(0, row)], &steps, 1, into),
+                false => {
+                    std::slice::from_raw_parts_mut(into.cast::<u8>(), k * size_of::<T>()).fill(0)
+                }
+            }
+        }
+    }
     // SAFETY: written just now.
-    let x = unsafe { std::slice::from_raw_parts(x.cast_const(), k) };
+    let x = unsafe { std::slice::from_raw_parts(x.cast_const(), room * k) };
     let job = Job { matrix, streams, x, lines, c: Address(product.c), line_step, k_step };
+    if let Some(block) = block {
+        // SAFETY: the caller's promise.
+        unsafe { job.blocks(context, block, rows) };
+        return Ok(true);
+    }
     // SAFETY: the caller's promise.
     unsafe {
         // Where a line is one element, both orders are the same.
@@ -105,6 +153,43 @@ struct Job<'a, T> {
 unsafe impl<T> Sync for Job<'_, T> {}
 
 impl<T: Compute> Job<'_, T> {
+    /// Results in squares, of some lines and some vectors.
+    ///
+    /// # Safety
+    ///
+    /// As for [`multiply`].
+    unsafe fn blocks(
+        &self,
+        context: &Context,
+        block: unsafe fn(&[T], *const u8, isize, isize) -> Products<T>,
+        rows: &Axis,
+    ) {
+        let (count, room) = (rows.len(), rows.len().next_multiple_of(BLOCK));
+        let k = self.x.len() / room;
+        let groups = self.lines.len().div_ceil(BLOCK);
+        let grain = (super::SERIAL / (self.x.len() * BLOCK)).max(1);
+        context.parallel_for(groups, grain, |begin, end| {
+            for group in begin..end {
+                // The last lines may be some of those before, too.
+                let first = (group * BLOCK).min(self.lines.len() - BLOCK);
+                let offset = first as isize * self.line_step;
+                for (part, x) in self.x.chunks_exact(BLOCK * k).enumerate() {
+                    // SAFETY: the caller's promise; what is written again is not by this group.
+                    unsafe {
+                        let products = block(x, self.matrix.data, offset, self.line_step);
+                        for line in group * BLOCK..self.lines.len().min((group + 1) * BLOCK) {
+                            let place = self.lines.offset(1, line);
+                            for row in part * BLOCK..count.min((part + 1) * BLOCK) {
+                                let value = products[line - first][row - part * BLOCK];
+                                *self.c.get().offset(place + rows.offset(1, row)) = value;
+                            }
+                        }
+                    }
+                }
+            }
+        });
+    }
+
     /// What lies together are lines: each result is one product of vectors.
     ///
     /// # Safety
@@ -254,7 +339,7 @@ unsafe fn lines<S: Load<T>, T: Compute, const COUNT: usize>(
     offset: isize,
     step: isize,
 ) -> [T; COUNT] {
-    const LANES: usize = 64;
+    const LANES: usize = 16;
     let start = matrix.cast::<S>().wrapping_offset(offset);
     let lines: [&[S]; COUNT] = std::array::from_fn(|line| {
         // SAFETY: the caller's promise.
@@ -263,13 +348,18 @@ unsafe fn lines<S: Load<T>, T: Compute, const COUNT: usize>(
     let mut sums = [[T::ZERO; LANES]; COUNT];
     let (heads, tail) = x.as_chunks::<LANES>();
     let others = lines.map(|line| line.as_chunks::<LANES>());
-    for (place, x) in heads.iter().enumerate() {
+    // At its end a line's next elements are those of the line that is read after it.
+    let ahead = LINE_AHEAD / size_of::<[S; LANES]>();
+    let jump = COUNT as isize * step - (heads.len() * LANES) as isize;
+    for (place, &x) in heads.iter().enumerate() {
+        let jump = if place + ahead < heads.len() { 0 } else { jump };
         for line in 0..COUNT {
             // SAFETY: lines are as long as the vector.
             let y = unsafe { others[line].0.get_unchecked(place) };
-            ask_ahead(y);
+            ask_for(y.as_ptr().wrapping_byte_add(LINE_AHEAD).wrapping_offset(jump), size_of_val(y));
+            let y = load(*y);
             for lane in 0..LANES {
-                sums[line][lane] = x[lane].multiply_add(y[lane].load(), sums[line][lane]);
+                sums[line][lane] = x[lane].multiply_add(y[lane], sums[line][lane]);
             }
         }
     }
@@ -278,16 +368,108 @@ unsafe fn lines<S: Load<T>, T: Compute, const COUNT: usize>(
             sums[line][lane] = x.multiply_add(y.load(), sums[line][lane]);
         }
     }
-    sums.map(|mut sums| {
-        let mut width = LANES / 2;
-        while width > 0 {
-            for lane in 0..width {
-                sums[lane] = sums[lane].add(sums[lane + width]);
-            }
-            width /= 2;
+    sums.map(total)
+}
+
+/// The sum of lanes.
+#[inline(always)]
+fn total<T: Compute, const LANES: usize>(mut sums: [T; LANES]) -> T {
+    let mut width = LANES / 2;
+    while width > 0 {
+        for lane in 0..width {
+            sums[lane] = sums[lane].add(sums[lane + width]);
         }
-        sums[0]
-    })
+        width /= 2;
+    }
+    sums[0]
+}
+
+/// What a type's elements are as values.
+#[inline(always)]
+fn load<S: Load<T>, T: Compute, const COUNT: usize>(elements: [S; COUNT]) -> [T; COUNT] {
+    let mut values = [T::ZERO; COUNT];
+    for (value, element) in values.iter_mut().zip(elements) {
+        *value = element.load();
+    }
+    values
+}
+
+/// The function for [`Streams::block`].
+#[inline(always)]
+fn block<S: Load<T>, T: Compute>() -> Option<unsafe fn(&[T], *const u8, isize, isize) -> Products<T>>
+{
+    #[cfg(target_arch = "x86_64")]
+    {
+        /// # Safety
+        ///
+        /// See [`Streams::block`]; the lines are there, and the processor has the instructions.
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,fma")]
+        unsafe fn avx512<S: Load<T>, T: Compute>(
+            x: &[T],
+            matrix: *const u8,
+            offset: isize,
+            step: isize,
+        ) -> Products<T> {
+            // SAFETY: the caller's promise.
+            unsafe {
+                match size_of::<T>() {
+                    8 => block_body::<S, T, 8>(x, matrix, offset, step),
+                    _ => block_body::<S, T, 16>(x, matrix, offset, step),
+                }
+            }
+        }
+        if sets::best() == Set::Avx512 {
+            return Some(avx512::<S, T>);
+        }
+    }
+    None
+}
+
+/// # Safety
+///
+/// See [`Streams::block`]; the lines are there.
+#[inline(always)]
+unsafe fn block_body<S: Load<T>, T: Compute, const LANES: usize>(
+    x: &[T],
+    matrix: *const u8,
+    offset: isize,
+    step: isize,
+) -> Products<T> {
+    let k = x.len() / BLOCK;
+    let start = matrix.cast::<S>().wrapping_offset(offset);
+    let mut sums = [[[T::ZERO; LANES]; BLOCK]; BLOCK];
+    let heads = k / LANES * LANES;
+    for place in (0..heads).step_by(LANES) {
+        let mut values = [[T::ZERO; LANES]; BLOCK];
+        for line in 0..BLOCK {
+            let y = start.wrapping_offset(line as isize * step).wrapping_add(place);
+            ask_for(y.wrapping_byte_add(AHEAD), LANES * size_of::<S>());
+            // SAFETY: the caller's promise.
+            values[line] = load(unsafe { y.cast::<[S; LANES]>().read_unaligned() });
+        }
+        for row in 0..BLOCK {
+            // SAFETY: there are `k` values of each row.
+            let x: [T; LANES] = unsafe { *x.as_ptr().add(row * k + place).cast() };
+            for line in 0..BLOCK {
+                for lane in 0..LANES {
+                    sums[line][row][lane] =
+                        x[lane].multiply_add(values[line][lane], sums[line][row][lane]);
+                }
+            }
+        }
+    }
+    for line in 0..BLOCK {
+        for place in heads..k {
+            // SAFETY: the caller's promise.
+            let value =
+                unsafe { *start.wrapping_offset(line as isize * step).wrapping_add(place) }.load();
+            for row in 0..BLOCK {
+                let sum = &mut sums[line][row][place - heads];
+                *sum = x[row * k + place].multiply_add(value, *sum);
+            }
+        }
+    }
+    sums.map(|line| line.map(total))
 }
 
 /// # Safety
@@ -320,15 +502,16 @@ unsafe fn add_rows_body<S: Load<T>, T: Compute>(
                 unsafe { chunks[r].0.get_unchecked(j) }
             });
             for part in parts {
-                ask_ahead(part);
+                ask_for(part.as_ptr().wrapping_byte_add(AHEAD), size_of_val(part));
             }
-            for lane in 0..LANES {
-                let mut sum = sums[lane];
-                for r in 0..ROWS {
-                    sum = parts[r][lane].load().multiply_add(x[r], sum);
+            let parts = parts.map(|part| load(*part));
+            let mut new = *sums;
+            for r in 0..ROWS {
+                for lane in 0..LANES {
+                    new[lane] = parts[r][lane].multiply_add(x[r], new[lane]);
                 }
-                sums[lane] = sum;
             }
+            *sums = new;
         }
         for (lane, sum) in tail.iter_mut().enumerate() {
             for r in 0..ROWS {
@@ -343,10 +526,10 @@ unsafe fn add_rows_body<S: Load<T>, T: Compute>(
     }
 }
 
-/// Asks for what comes [`AHEAD`] of these elements.
+/// Asks for so many bytes.
 #[inline(always)]
-fn ask_ahead<S, const COUNT: usize>(elements: &[S; COUNT]) {
-    for line in (0..size_of_val(elements)).step_by(64) {
-        prefetch(elements.as_ptr().wrapping_byte_add(AHEAD + line));
+fn ask_for<S>(start: *const S, bytes: usize) {
+    for line in (0..bytes).step_by(64) {
+        prefetch(start.wrapping_byte_add(line));
     }
 }
