@@ -125,9 +125,10 @@ unsafe fn sum_whole_body<T: Compute>(
 ) {
     let mut sums = [T::ZERO; LANES];
     for (&i, &j) in left.iter().zip(right) {
+        // Copies become registers; places behind references do not.
         // SAFETY: the caller's promise.
         let (x, y) =
-            unsafe { (&*x.offset(i).cast::<[T; LANES]>(), &*y.offset(j).cast::<[T; LANES]>()) };
+            unsafe { (*x.offset(i).cast::<[T; LANES]>(), *y.offset(j).cast::<[T; LANES]>()) };
         for lane in 0..LANES {
             sums[lane] = x[lane].multiply_add(y[lane], sums[lane]);
         }

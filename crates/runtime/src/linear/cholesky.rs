@@ -265,9 +265,12 @@ unsafe fn factor_square_body<T: Number>(
                 below[(i - j - 1) * stride + begin..][..stride - begin].as_chunks_mut::<ALIGNED>();
             let (known, _) = row[begin..stride].as_chunks::<ALIGNED>();
             for (values, known) in values.iter_mut().zip(known) {
+                // Copies become registers; places behind references do not.
+                let (mut new, known) = (*values, *known);
                 for lane in 0..ALIGNED {
-                    values[lane] = values[lane].minus_product(factor, known[lane]);
+                    new[lane] = new[lane].minus_product(factor, known[lane]);
                 }
+                *values = new;
             }
         }
     }

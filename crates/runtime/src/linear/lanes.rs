@@ -159,18 +159,21 @@ unsafe fn factor<T: Number, const LANES: usize>(batch: &Batch<T>, first: usize, 
             if j < i {
                 let other = &above[row_start(j)..][..=j];
                 for k in 0..j {
+                    // Copies become registers; places behind references do not.
+                    let (x, y) = (row[k], other[k]);
                     for lane in 0..LANES {
-                        sum[lane] =
-                            sum[lane].minus_product(row[k][lane], other[k][lane].conjugate());
+                        sum[lane] = sum[lane].minus_product(x[lane], y[lane].conjugate());
                     }
                 }
+                let divisor = other[j];
                 for lane in 0..LANES {
-                    sum[lane] = sum[lane].over(other[j][lane]);
+                    sum[lane] = sum[lane].over(divisor[lane]);
                 }
             } else {
                 for k in 0..j {
+                    let x = row[k];
                     for lane in 0..LANES {
-                        sum[lane] = sum[lane].minus_product(row[k][lane], row[k][lane].conjugate());
+                        sum[lane] = sum[lane].minus_product(x[lane], x[lane].conjugate());
                     }
                 }
                 for lane in 0..LANES {
@@ -239,14 +242,15 @@ unsafe fn solve<T: Number, const LANES: usize>(first: &System<T>, count: usize) 
         for line in 0..lines {
             let mut sum = rest[line];
             for k in 0..i {
-                let known = &known[k * lines + line];
+                let (factor, known) = (row[k], known[k * lines + line]);
                 for lane in 0..LANES {
-                    sum[lane] = sum[lane].minus_product(row[k][lane], known[lane]);
+                    sum[lane] = sum[lane].minus_product(factor[lane], known[lane]);
                 }
             }
             if first.diagonal == Diagonal::Stored {
+                let divisor = row[i];
                 for lane in 0..LANES {
-                    sum[lane] = sum[lane].over(row[i][lane]);
+                    sum[lane] = sum[lane].over(divisor[lane]);
                 }
             }
             rest[line] = sum;

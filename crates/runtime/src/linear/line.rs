@@ -97,7 +97,8 @@ unsafe fn by_rows_body<T: Number>(matrix: Matrix<T>, line: &mut [T]) {
         let (factors, tail) = row[known.clone()].as_chunks::<LANES>();
         let (values, value_tail) = line[known].as_chunks::<LANES>();
         let mut sums = [T::default(); LANES];
-        for (x, y) in factors.iter().zip(values) {
+        // Copies become registers; places behind references do not.
+        for (&x, &y) in factors.iter().zip(values) {
             for lane in 0..LANES {
                 sums[lane] = sums[lane].minus_product(matrix.conjugation.of(x[lane]), y[lane]);
             }

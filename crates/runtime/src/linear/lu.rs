@@ -301,8 +301,10 @@ unsafe fn factor_columns_body<T: Number>(
             let mut sums = chunks[0];
             for (k, &factor) in factors.iter().enumerate() {
                 let (other, _) = known[k * stride + begin..][..LANES].as_chunks::<LANES>();
+                // A copy becomes registers; a place behind a reference does not.
+                let other = other[0];
                 for lane in 0..LANES {
-                    sums[lane] = sums[lane].minus_product(other[0][lane], factor);
+                    sums[lane] = sums[lane].minus_product(other[lane], factor);
                 }
             }
             chunks[0] = sums;

@@ -86,20 +86,19 @@ const LANES: usize = 16;
 #[inline(always)]
 fn squares<T: Number>(values: &[T], factor: T::Part) -> T::Part {
     let mut sums = [T::Part::ZERO; LANES];
-    let mut add = |lane: usize, value: T| {
+    let (pieces, tail) = values.as_chunks::<LANES>();
+    let add = |sum: T::Part, value: T| {
         let (re, im) = (value.real() * factor, value.imaginary() * factor);
-        sums[lane] = sums[lane].plus_product(re, re);
-        if T::PARTS > 1 {
-            sums[lane] = sums[lane].plus_product(im, im);
-        }
+        let sum = sum.plus_product(re, re);
+        if T::PARTS > 1 { sum.plus_product(im, im) } else { sum }
     };
-    let pieces = values.chunks_exact(LANES);
-    for (lane, &value) in pieces.remainder().iter().enumerate() {
-        add(lane, value);
+    for (sum, &value) in sums.iter_mut().zip(tail) {
+        *sum = add(*sum, value);
     }
-    for piece in pieces {
+    // Copies become registers; places behind references do not.
+    for &piece in pieces {
         for lane in 0..LANES {
-            add(lane, piece[lane]);
+            sums[lane] = add(sums[lane], piece[lane]);
         }
     }
     if values.len() < 4 {
@@ -135,12 +134,12 @@ pub(super) fn transposed_inner<T: Number>(a: &[T], b: &[T]) -> T {
 #[inline(always)]
 fn sum_of<T: Number>(a: &[T], b: &[T], factors: impl Fn(T, T) -> (T, T)) -> T {
     let mut sums = [T::default(); LANES];
-    let (left, right) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
-    for (lane, (&a, &b)) in left.remainder().iter().zip(right.remainder()).enumerate() {
+    let ((left, left_tail), (right, right_tail)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    for (sum, (&a, &b)) in sums.iter_mut().zip(left_tail.iter().zip(right_tail)) {
         let (a, b) = factors(a, b);
-        sums[lane] = a.times(b);
+        *sum = a.times(b);
     }
-    for (x, y) in left.zip(right) {
+    for (&x, &y) in left.iter().zip(right) {
         for lane in 0..LANES {
             let (a, b) = factors(x[lane], y[lane]);
             sums[lane] = sums[lane].plus_product(a, b);
