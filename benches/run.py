@@ -9,11 +9,15 @@
 A ratio is XLA:CPU's time divided by rxla's: above 1 rxla is faster. Both run in one process, by turns,
 and medians are compared. Besides the groups of programs there are `compile` (first compilation in a
 fresh process with nothing cached, and in a second process) and `memory` (temporaries planned, growth).
-The last column compares the best runs of both, which a machine that does other things disturbs less.
+The column after it compares the best runs of both, which a machine that does other things disturbs less.
+Where memory or arithmetic is the limit the last column says how near rxla comes: the bytes that have to be
+read and written, or the operations, in percent of what the machine copies or multiplies and adds, as
+measured at the start. More than 100 is what caches give.
 """
 
 import argparse
 import datetime
+import functools
 import json
 import os
 import pathlib
@@ -27,6 +31,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+import limits  # noqa: E402
 import page  # noqa: E402
 from page import geometric_mean  # noqa: E402
 from workloads import GROUPS, all_workloads  # noqa: E402
@@ -37,6 +42,8 @@ COMPILED = [
     "mlp_tiny_sgd_step", "scan_60_scalars_grad", "scan_lstm_grad", "ode_rk45_lorenz", "normal_1m", "cnn_train",
     "gpt_tiny_train", "gpt2_small_train",
 ]
+# Groups whose programs are shown as a part of what the machine can do.
+LIMITED = ["elementwise", "normalisation", "reductions", "movement", "rng"]
 GROWN = ["scalar_add", "mlp_tiny_sgd_step", "scan_lstm", "layernorm_grad_1024x768"]
 
 
@@ -54,11 +61,18 @@ def main() -> None:
     workloads = [w for w in all_workloads() if any(part in w.name for part in wanted)]
     seconds = 0.2 if options.quick else 1.2
     results = []
+    most = None
     for group in GROUPS:
         names = [w.name for w in workloads if w.group == group and group in groups]
         if names:
-            print(f"\n{group + ':':38} {'XLA:CPU ms':>14} {'rxla ms':>10} {'ratio':>7} {'best':>7}", flush=True)
-            records = measure(names, "run", seconds, options.limit, print_run)
+            limited = group in LIMITED
+            if limited and most is None:
+                most = limits.measure()
+                print(f"\nthe machine: {most['bytes'] / 1e9:.1f} GB/s copied, {most['operations'] / 1e9:.1f} GFLOP/s in a product", flush=True)
+            title = "   % of limit" if limited else ""
+            print(f"\n{group + ':':38} {'XLA:CPU ms':>14} {'rxla ms':>10} {'ratio':>7} {'best':>7}{title}", flush=True)
+            show = functools.partial(print_run, most=most if limited else None)
+            records = measure(names, "run", seconds, options.limit, show)
             results += [{"group": group, **record} for record in records]
             summary(group, [r["ratio"] for r in records if r.get("ratio")], len(records))
             summary(f"{group}, best runs", [r["best_ratio"] for r in records if r.get("ratio")], len(records))
@@ -88,12 +102,16 @@ def made() -> str:
     return f"on {datetime.date.today().isoformat()}, {cores} cores of {model}, jaxlib {jaxlib.__version__}"
 
 
-def print_run(record: dict) -> None:
+def print_run(record: dict, most: dict | None) -> None:
     if "cpu" in record:
         record["ratio"] = record["cpu"] / record["rxla"]
         record["best_ratio"] = record["cpu_best"] / record["rxla_best"]
         wrong = "" if record["equal"] else f"   DIFFERENT by {record['difference']:.2g}"
-        print(f"  {record['name']:36} {record['cpu'] * 1e3:14.4f} {record['rxla'] * 1e3:10.4f} {record['ratio']:7.2f} {record['best_ratio']:7.2f}{wrong}", flush=True)
+        near = ""
+        if most is not None and (share := limits.share(record, most)) is not None:
+            record["limit"], record["limited_by"] = share
+            near = f" {share[0] * 100:7.0f} {share[1]}"
+        print(f"  {record['name']:36} {record['cpu'] * 1e3:14.4f} {record['rxla'] * 1e3:10.4f} {record['ratio']:7.2f} {record['best_ratio']:7.2f}{near}{wrong}", flush=True)
     else:
         print(f"  {record['name']:36} {record['error']}", flush=True)
 

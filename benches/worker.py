@@ -59,15 +59,17 @@ def compiled(made, platform: str):
 
 def run(workload: Workload, seconds: float) -> dict:
     record = {}
-    calls, results = {}, {}
+    calls, results, counted = {}, {}, []
     made = workload.make()
     for platform in PLATFORMS:
         executable, args, took = compiled(made, platform)
         record[f"{platform}_compile"] = took
         record[f"{platform}_temp"] = temporaries(executable)
+        counted.append(cost(executable))
         emit({"name": workload.name, "event": "compiled", "platform": platform})
         calls[platform] = (executable, args)
         results[platform] = jax.device_get(executable(*args))
+    record["bytes"], record["operations"] = least(made[1], results["cpu"], counted)
     record["difference"], record["equal"] = compare(results["cpu"], results["rxla"], workload.tolerance)
     once = {platform: timed(*calls[platform], 1) for platform in PLATFORMS}
     once = {platform: min(once[platform], timed(*calls[platform], 1)) for platform in PLATFORMS}
@@ -99,6 +101,26 @@ def timed(executable, args, count: int) -> float:
 def temporaries(executable) -> int | None:
     analysis = executable.memory_analysis()
     return None if analysis is None else analysis.temp_size_in_bytes
+
+
+def cost(executable) -> dict:
+    """What a compiler counts: floating point operations, functions as one each, and bytes."""
+    try:
+        analysis = executable.cost_analysis()
+    except Exception:  # not all programs can be counted
+        return {}
+    return (analysis[0] if isinstance(analysis, list) else analysis) or {}
+
+
+def least(args, results, counted: list[dict]) -> tuple[float, float]:
+    """The bytes that have to be read and written, and the operations: all arguments and results, or what
+    is counted where not all of an argument is read, but all results."""
+    written = sum(np.asarray(x).nbytes for x in jax.tree.leaves(results))
+    whole = written + sum(np.asarray(x).nbytes for x in jax.tree.leaves(args))
+    found = [counts["bytes accessed"] for counts in counted if counts.get("bytes accessed")]
+    first = counted[0]
+    operations = sum(max(first.get(key) or 0, 0) for key in ("flops", "transcendentals"))
+    return max(written, min([whole, *found])), operations
 
 
 def compare(reference, result, tolerance: float | None) -> tuple[float, bool]:

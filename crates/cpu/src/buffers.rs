@@ -4,8 +4,8 @@
 //! that saves a copy or a buffer and where their lives do not collide: results with the outputs
 //! they become, what a loop's body makes with what the loop carries, an operand that dies with a
 //! result that may overwrite it. What could not be merged is copied, and only that; the copies are
-//! part of the result. Pieces of memory then share one block, first the large ones, each at the
-//! offset that fits best.
+//! part of the result. What dies before a result is written may have that result's memory until then.
+//! Other pieces of memory share one block, first the large ones, each at the offset that fits best.
 //!
 //! Arrays of one element live in registers and have no memory. Parameters are only read, unless
 //! the caller gave their memory for an output.
@@ -105,6 +105,9 @@ impl Buffers {
         assignment.merge_flow();
         if care != Care::Lavish {
             assignment.merge_in_place();
+        }
+        if care == Care::Due {
+            assignment.lodge_in_results();
         }
         assignment.finish()
     }
@@ -379,7 +382,7 @@ impl<'a> Assignment<'a> {
 
     fn collide(&self, x: u32, y: u32) -> bool {
         let (a, b) = (self.pieces[x as usize].range, self.pieces[y as usize].range);
-        if a.end < b.start || b.end < a.start {
+        if apart(a, b) {
             return false;
         }
         let meets = |(first, first_range): (u32, Range), (second, second_range): (u32, Range)| {
@@ -423,6 +426,43 @@ impl<'a> Assignment<'a> {
     fn merge_in_place(&mut self) {
         for (operand, result) in std::mem::take(&mut self.in_place) {
             self.try_unite(operand, result);
+        }
+    }
+
+    /// Gives what dies before a result is first written that result's memory, the largest first, each
+    /// where least is left over. Of equals the last comes first: in a chain of values that each become the
+    /// next every second one then fits.
+    fn lodge_in_results(&mut self) {
+        let sorted = |class: &Class, pieces: &[Piece]| {
+            let mut ranges: Vec<Range> =
+                class.pieces.iter().map(|&piece| pieces[piece as usize].range).collect();
+            ranges.sort_unstable_by_key(|range| range.start);
+            ranges
+        };
+        let mut hosts: Vec<(u64, Place, Vec<Range>)> = Vec::new();
+        let mut guests: Vec<(u64, usize, Vec<Range>)> = Vec::new();
+        for (number, class) in self.classes.iter().enumerate() {
+            match class.fixed {
+                _ if class.pieces.is_empty() || class.bytes == 0 => {}
+                Some(place @ Place::Result(_)) => {
+                    hosts.push((class.bytes, place, sorted(class, &self.pieces)));
+                }
+                Some(_) => {}
+                None => guests.push((class.bytes, number, sorted(class, &self.pieces))),
+            }
+        }
+        hosts.sort_by_key(|host| host.0);
+        let end = |ranges: &[Range]| ranges.last().map_or(0, |range| range.end);
+        guests.sort_by_key(|(bytes, _, ranges)| std::cmp::Reverse((*bytes, end(ranges))));
+        for (bytes, number, ranges) in guests {
+            let first = hosts.partition_point(|host| host.0 < bytes);
+            let free = |host: &&mut (u64, Place, Vec<Range>)| {
+                host.2.iter().all(|own| ranges.iter().all(|range| apart(*own, *range)))
+            };
+            if let Some(host) = hosts[first..].iter_mut().find(free) {
+                host.2.extend(ranges);
+                self.classes[number].fixed = Some(host.1);
+            }
         }
     }
 
@@ -544,6 +584,10 @@ impl<'a> Assignment<'a> {
         }
         (places, total)
     }
+}
+
+fn apart(a: Range, b: Range) -> bool {
+    a.end < b.start || b.end < a.start
 }
 
 #[derive(Clone, Copy)]

@@ -697,3 +697,44 @@ fn zeros(shape: &str) -> String {
     let dims: Vec<usize> = dims.split(',').map(|size| size.parse().unwrap()).collect();
     format!("{shape} {}", nested(&dims))
 }
+
+/// The program's temporary memory, after it gave what the interpreter gives.
+fn temporaries(text: &str, inputs: &[&str]) -> usize {
+    check(text, inputs);
+    compile(&module(text), &Options::default()).unwrap().temp_bytes()
+}
+
+#[test]
+fn what_dies_before_a_result_is_written_lies_there() {
+    let square = "f32[4,4] {{1,0.5,0,-1},{0.25,1,-0.5,0},{0,0.125,1,0.5},{-0.5,0,0.75,1}}";
+    let text = "HloModule m
+        ENTRY e {
+          a = f32[4,4] parameter(0)
+          b = f32[4,4] dot(a, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+          c = f32[4,4] dot(b, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+          d = f32[4,4] dot(c, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+          ROOT f = f32[4,4] dot(d, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+        }";
+    assert_eq!(temporaries(text, &[square]), 64);
+}
+
+#[test]
+fn sorts_where_the_operands_are() {
+    let text = "HloModule m
+        before {
+          a = f32[] parameter(0)
+          b = f32[] parameter(1)
+          c = s32[] parameter(2)
+          d = s32[] parameter(3)
+          ROOT l = pred[] compare(a, b), direction=LT
+        }
+        ENTRY e {
+          x = f32[2,8] parameter(0)
+          keys = f32[2,8] abs(x)
+          places = s32[2,8] iota(), iota_dimension=1
+          s = (f32[2,8], s32[2,8]) sort(keys, places), dimensions={1}, is_stable=true, to_apply=before
+          ROOT p = s32[2,8] get-tuple-element(s), index=1
+        }";
+    let x = "f32[2,8] {{3,-1,nan,0,-0,2,-2,1},{5,4,3,2,1,0,-1,-2}}";
+    assert_eq!(temporaries(text, &[x]), 64);
+}

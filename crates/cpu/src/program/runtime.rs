@@ -106,6 +106,7 @@ pub(crate) fn in_place(module: &Module, id: InstructionId, operand: usize, resul
     match &module[id].op {
         Op::Cholesky(_) => (operand, result) == (0, 0),
         Op::TriangularSolve(_) => (operand, result) == (1, 0),
+        Op::Sort(_) => operand == result && super::sort::sorts(module, id),
         Op::CustomCall(op) => {
             let solves = (operand, result) == (1, 0);
             solves

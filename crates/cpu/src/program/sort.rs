@@ -13,7 +13,9 @@ use crate::plan::{Compute, arrays};
 impl Driver<'_> {
     /// Sorts by the runtime if it can; says whether it does.
     pub(super) fn sort(&mut self, b: &mut Builder, compute: &Compute) -> Result<bool> {
-        let Some(code) = describe(self.module, compute).and_then(|sort| sort.encode().ok()) else {
+        let Some(code) =
+            describe(self.module, compute.instruction).and_then(|sort| sort.encode().ok())
+        else {
             return Ok(false);
         };
         let operands: Vec<_> =
@@ -31,8 +33,12 @@ impl Driver<'_> {
     }
 }
 
-fn describe(module: &Module, compute: &Compute) -> Option<Sort> {
-    let id = compute.instruction;
+/// Whether the runtime sorts this: each operand where it is, if need be.
+pub(crate) fn sorts(module: &Module, id: InstructionId) -> bool {
+    describe(module, id).is_some_and(|sort| sort.encode().is_ok())
+}
+
+fn describe(module: &Module, id: InstructionId) -> Option<Sort> {
     let Op::Sort(op) = &module[id].op else { return None };
     let operands = module[id].operands();
     let shape = module[operands[0]].shape.as_array()?;

@@ -103,8 +103,8 @@ impl Sort {
 /// # Safety
 ///
 /// The context is null or a [`Context`], `code` the array of a [`Sort`], and the buffers hold what it
-/// says; nobody else uses the results, which are not the operands. The function may be called with any
-/// two elements from any thread.
+/// says; nobody else uses the results, each of which may be its own operand, and no other. The function may
+/// be called with any two elements from any thread.
 pub unsafe extern "C" fn rxla_sort(
     context: *const Context,
     operands: *const *const u8,
@@ -167,6 +167,7 @@ struct Room {
     entries: [Vec<u64>; 2],
     wide: [Vec<(u64, u32)>; 2],
     places: [Vec<u32>; 2],
+    line: Vec<[u64; 2]>,
 }
 
 impl Job<'_> {
@@ -215,7 +216,7 @@ impl Job<'_> {
                     sort_by(places, spare, |a, b| at(a).lt(at(b)));
                 }
                 // SAFETY: the caller's promise.
-                unsafe { self.gather(base, places.iter().copied()) };
+                unsafe { self.gather(base, places.iter().copied(), &mut room.line) };
                 continue;
             }
             room.keys.clear();
@@ -227,9 +228,9 @@ impl Job<'_> {
             // SAFETY: the caller's promise.
             unsafe {
                 if bits <= 32 {
-                    self.by_entries(base, bits, &room.keys, &mut room.entries);
+                    self.by_entries(base, bits, &room.keys, &mut room.entries, &mut room.line);
                 } else {
-                    self.by_entries(base, bits, &room.keys, &mut room.wide);
+                    self.by_entries(base, bits, &room.keys, &mut room.wide, &mut room.line);
                 }
             }
         }
@@ -244,6 +245,7 @@ impl Job<'_> {
         bits: u32,
         keys: &[u64],
         room: &mut [Vec<E>; 2],
+        copy: &mut Vec<[u64; 2]>,
     ) {
         let [entries, spare] = room;
         entries.clear();
@@ -251,7 +253,7 @@ impl Job<'_> {
         spare.resize(entries.len(), E::default());
         sort_entries(entries, &mut spare[..keys.len()], bits);
         // SAFETY: the caller's promise.
-        unsafe { self.gather(base, entries.iter().map(|entry| entry.place())) };
+        unsafe { self.gather(base, entries.iter().map(|entry| entry.place()), copy) };
     }
 
     /// Appends the keys of a line to those already there, as lower digits. The two zeros are the same here.
@@ -282,25 +284,41 @@ impl Job<'_> {
         });
     }
 
-    /// Writes the elements of a line of all operands in the order of places.
+    /// Writes the elements of a line of all operands in the order of places. What is sorted where it
+    /// is goes through `copy`.
     ///
     /// # Safety
     ///
     /// As for [`rxla_sort`]; the places are in the line.
-    unsafe fn gather(&self, base: usize, places: impl Iterator<Item = u32> + Clone) {
-        let inner = self.sort.inner;
+    unsafe fn gather(
+        &self,
+        base: usize,
+        places: impl Iterator<Item = u32> + Clone,
+        copy: &mut Vec<[u64; 2]>,
+    ) {
+        let (inner, length) = (self.sort.inner, self.sort.length);
         for (operand, element) in self.sort.operands.iter().enumerate() {
             let (from, into) = (self.operands[operand].get(), self.results[operand].get());
             macro_rules! moved {
-                ($type:ty) => {
+                ($type:ty) => {{
+                    let (mut from, mut stride) = (from.cast::<$type>().wrapping_add(base), inner);
+                    if from == into.cast::<$type>().wrapping_add(base) {
+                        copy.resize((length * size_of::<$type>()).div_ceil(16), [0; 2]);
+                        let line = copy.as_mut_ptr().cast::<$type>();
+                        for i in 0..length {
+                            // SAFETY: the caller's promise, and the copy has room for the line.
+                            unsafe { line.add(i).write(*from.add(i * inner)) };
+                        }
+                        (from, stride) = (line, 1);
+                    }
                     for (i, place) in places.clone().enumerate() {
                         // SAFETY: the caller's promise.
                         unsafe {
-                            let value = *from.cast::<$type>().add(base + place as usize * inner);
+                            let value = *from.add(place as usize * stride);
                             into.cast::<$type>().add(base + i * inner).write(value);
                         }
                     }
-                };
+                }};
             }
             match element.byte_width() {
                 1 => moved!(u8),
@@ -372,17 +390,9 @@ impl Job<'_> {
             for line in keys[..length * count].chunks_mut(length) {
                 sort_keys(line, &mut spare[..length], bits);
             }
-            let number = |key: u32| <S as FromKey>::from_key(u64::from(key) ^ flips);
-            for i in 0..length {
-                for line in 0..count {
-                    // SAFETY: the caller's promise.
-                    unsafe { into.add(start + i * inner + line).write(number(keys[line * length + i])) };
-                }
-            }
-            if !by_value {
-                return;
-            }
-            for line in 0..count {
+            // Looked up before anything is written: the result may be the operand.
+            let mut exact: Vec<(usize, S)> = Vec::new();
+            for line in 0..if by_value { count } else { 0 } {
                 let sorted = &keys[line * length..][..length];
                 let range = |low: u64, high: u64| {
                     let (low, high) = if flips == 0 { (low, high) } else { (high ^ flips, low ^ flips) };
@@ -400,15 +410,24 @@ impl Job<'_> {
                     let mut place = range.start;
                     for i in 0..length {
                         // SAFETY: the caller's promise.
-                        unsafe {
-                            let value = *from.add(start + i * inner + line);
-                            if keys.contains(&((value.key(key.order) ^ flips) as u32)) {
-                                into.add(start + place * inner + line).write(value);
-                                place += 1;
-                            }
+                        let value = unsafe { *from.add(start + i * inner + line) };
+                        if keys.contains(&((value.key(key.order) ^ flips) as u32)) {
+                            exact.push((start + place * inner + line, value));
+                            place += 1;
                         }
                     }
                 }
+            }
+            let number = |key: u32| <S as FromKey>::from_key(u64::from(key) ^ flips);
+            for i in 0..length {
+                for line in 0..count {
+                    // SAFETY: the caller's promise.
+                    unsafe { into.add(start + i * inner + line).write(number(keys[line * length + i])) };
+                }
+            }
+            for (at, value) in exact {
+                // SAFETY: the caller's promise.
+                unsafe { into.add(at).write(value) };
             }
         });
     }

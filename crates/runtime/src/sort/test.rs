@@ -36,19 +36,31 @@ unsafe fn sort<A: Copy, B: Copy>(
     let operands = [first.as_ptr().cast::<u8>(), second.as_ptr().cast()];
     let results = [a.as_mut_ptr().cast::<u8>(), b.as_mut_ptr().cast()];
     let code = sort.encode().unwrap();
-    // SAFETY: the caller passes buffers as large as the description says.
-    let status = unsafe {
-        rxla_sort(
-            context.as_ptr(),
-            operands.as_ptr(),
-            results.as_ptr(),
-            less,
-            std::ptr::null(),
-            code.as_ptr(),
-        )
+    let run = |operands: [*const u8; 2], results: [*mut u8; 2]| {
+        // SAFETY: the caller passes buffers as large as the description says.
+        let status = unsafe {
+            rxla_sort(
+                context.as_ptr(),
+                operands.as_ptr(),
+                results.as_ptr(),
+                less,
+                std::ptr::null(),
+                code.as_ptr(),
+            )
+        };
+        assert_eq!(status, 0);
     };
-    assert_eq!(status, 0);
+    run(operands, results);
+    let (mut c, mut d) = (first.to_vec(), second.to_vec());
+    let places = [c.as_mut_ptr().cast::<u8>(), d.as_mut_ptr().cast()];
+    run(places.map(<*mut u8>::cast_const), places);
+    assert_eq!((bytes(&a), bytes(&b)), (bytes(&c), bytes(&d)), "where it is: {sort:?}");
     (a, b)
+}
+
+fn bytes<T>(values: &[T]) -> &[u8] {
+    // SAFETY: numbers without padding.
+    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }
 
 /// Sorts each line of a tensor of shape `[outer, length, inner]` stably.
