@@ -135,7 +135,7 @@ def run(job: Job, arguments: argparse.Namespace, device: dict) -> dict:
 
 def outcome(text: str, code: int, timeout: bool) -> dict:
     """What the output of unittest, of a trainer or of a script says."""
-    bad = sorted(set(re.findall(r"^(?:ERROR|FAIL): (\S+ \([\w.$]*\))", text, re.MULTILINE)))
+    bad = sorted(set(re.findall(r"^(?:ERROR|FAIL): (\S+ (?:\(<.*>\) )?\([\w.$]*\))", text, re.MULTILINE)))
     bad = bad or sorted(set(re.findall(r"^\[\s*FAILED\s*\] (\S+)$", text, re.MULTILINE)))
     counts = [int(count) for count in re.findall(r"^Ran (\d+) tests? in", text, re.MULTILINE)]
     skipped = sum(int(count) for count in re.findall(r"\bskipped=(\d+)", text))
@@ -222,6 +222,9 @@ def report(arguments: argparse.Namespace) -> None:
         ours = [test for test in found["ours"]["failed"] if test not in other]
         if ours and not found.get("reference", {}).get("end"):
             print(f"* {name}: {', '.join(test.split()[0] for test in ours)}")
+    absent = [job.name for job in JOBS if job.name not in files]
+    if absent:
+        print(f"\n## Not run this time\n\n{', '.join(absent)}")
 
 
 def beside(found: dict) -> str:
