@@ -63,6 +63,11 @@ fn main() -> ExitCode {
         paths.iter().map(|path| std::fs::read(path).expect("a seed can be read")).collect();
     // The whole trace of every panic would be too much.
     std::panic::set_hook(Box::new(|panic| println!("{panic}")));
+    // Options may name folders to write to, such as that of dumps: they are made where nothing else is.
+    let here = std::env::current_dir().expect("the current folder is there");
+    let scratch = std::env::temp_dir().join(format!("rxla-fuzz-{}", std::process::id()));
+    std::fs::create_dir_all(&scratch).expect("a folder can be made");
+    std::env::set_current_dir(&scratch).expect("it can be gone to");
     let client = client();
     let envelope = serialize(compile(client, PROGRAM, &[]).expect("the program compiles"));
     let mut random = Random(number("--seed", 1));
@@ -97,11 +102,12 @@ fn main() -> ExitCode {
         };
         if bad || took > Duration::from_secs(1) {
             findings += 1;
-            std::fs::write(format!("fuzz_options_finding.{findings}"), &input)
+            std::fs::write(here.join(format!("fuzz_options_finding.{findings}")), &input)
                 .expect("the finding can be written");
             println!("finding {findings} after {took:?}, {} bytes", input.len());
         }
     }
+    std::fs::remove_dir_all(&scratch).expect("the folder can be removed");
     println!("{runs} inputs, {accepted} accepted, slowest {slowest:?}, {findings} findings");
     if findings == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
