@@ -164,7 +164,7 @@ ENTRY main {
 fn results_of_nan_are_not_taken_for_right() {
     let folder = folder("roots");
     let found = bisect(&folder, ROOTS, "--rxla_plant=rule");
-    let place = "maximum(total, zero), metadata={source_file=\"model.py\" source_line=7";
+    let place = "maximum(total.1, zero.1), metadata={source_file=\"model.py\" source_line=7";
     assert!(found.minimal.replace('%', "").contains(place), "{}", found.minimal);
     assert!(!found.minimal.contains("FileNames"), "{}", found.minimal);
     let hopeless = ROOTS.replace("sqrt(x)", "log(minus)").replace(
