@@ -9,8 +9,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use rxla_base::{Code, Error, Result};
@@ -29,7 +29,6 @@ pub(crate) struct Meetings(Arc<Inner>);
 struct Inner {
     timeout: Duration,
     state: Mutex<State>,
-    changed: Condvar,
 }
 
 /// A program, and how often devices had been there before.
@@ -41,6 +40,8 @@ struct State {
     parties: BTreeMap<Party, Attendance>,
     /// Parties that are over because somebody did not come.
     given_up: FxHashSet<Party>,
+    /// Whether a thread looks after the time.
+    watched: bool,
 }
 
 struct Attendance {
@@ -50,6 +51,8 @@ struct Attendance {
     called: Vec<bool>,
     brought: Vec<Option<Brought>>,
     failure: Option<Error>,
+    /// When who has come gives up.
+    deadline: Instant,
 }
 
 /// What one device brings.
@@ -68,12 +71,11 @@ pub(crate) struct Seat {
 
 impl Meetings {
     pub(crate) fn new(timeout: Duration) -> Meetings {
-        Meetings(Arc::new(Inner { timeout, state: Mutex::default(), changed: Condvar::new() }))
+        Meetings(Arc::new(Inner { timeout, state: Mutex::default() }))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // No foreign code runs under the lock.
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state()
     }
 
     /// A device calls for a program: takes its seat, without waiting for anybody.
@@ -95,21 +97,22 @@ impl Meetings {
                 format!("device {device} comes to `{program}` when the others have given up"),
             ));
         }
-        let mut is_new = false;
-        let attendance = state.parties.entry(party).or_insert_with(|| {
-            is_new = true;
-            Attendance {
-                program: program.to_owned(),
-                devices: devices.to_vec(),
-                called: vec![false; devices.len()],
-                brought: devices.iter().map(|_| None).collect(),
-                failure: None,
-            }
+        let attendance = state.parties.entry(party).or_insert_with(|| Attendance {
+            program: program.to_owned(),
+            devices: devices.to_vec(),
+            called: vec![false; devices.len()],
+            brought: devices.iter().map(|_| None).collect(),
+            failure: None,
+            deadline: Instant::now() + self.0.timeout,
         });
         attendance.called[position] = true;
-        drop(state);
-        if is_new {
-            self.watch(party)?;
+        if !state.watched {
+            let inner = Arc::downgrade(&self.0);
+            let thread = std::thread::Builder::new().name("rxla-meetings".to_owned());
+            thread
+                .spawn(move || watch(&inner))
+                .map_err(|error| Error::resource_exhausted(format!("no thread: {error}")))?;
+            state.watched = true;
         }
         Ok(Seat { party, position })
     }
@@ -144,7 +147,6 @@ impl Meetings {
         }
         let attendance = state.parties.remove(&seat.party)?;
         drop(state);
-        self.0.changed.notify_all();
         let everybody: Vec<Brought> = attendance.brought.into_iter().flatten().collect();
         match attendance.failure {
             Some(error) => {
@@ -154,29 +156,47 @@ impl Meetings {
             None => Some(everybody),
         }
     }
+}
 
-    /// Ends the party if it is still there when the time is up.
-    fn watch(&self, party: Party) -> Result<()> {
-        let meetings = self.clone();
-        let thread = std::thread::Builder::new().name("meeting".to_owned());
-        let spawned = thread.spawn(move || {
-            let Inner { timeout, changed, .. } = &*meetings.0;
-            let waits = |state: &mut State| state.parties.contains_key(&party);
-            let waited = changed.wait_timeout_while(meetings.state(), *timeout, waits);
-            let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-            let message = state.who_waits(party, *timeout);
-            let Some(attendance) = state.parties.remove(&party) else { return };
+/// Ends parties whose time is up, as long as there are any. Those that come later end later, so that
+/// nobody needs to wake the thread before.
+fn watch(inner: &Weak<Inner>) {
+    while let Some(meetings) = inner.upgrade() {
+        let Some(rest) = meetings.end_overdue() else { return };
+        drop(meetings);
+        std::thread::sleep(rest);
+    }
+}
+
+impl Inner {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // No foreign code runs under the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the parties whose time is up; how long the others have, if there are others. Else nobody
+    /// watches any more.
+    fn end_overdue(&self) -> Option<Duration> {
+        let mut state = self.state();
+        let now = Instant::now();
+        let overdue = state.parties.iter().filter(|(_, attendance)| attendance.deadline <= now);
+        let overdue: Vec<Party> = overdue.map(|(&party, _)| party).collect();
+        let messages: Vec<String> =
+            overdue.iter().map(|&party| state.who_waits(party, self.timeout)).collect();
+        let mut ended = Vec::new();
+        for (party, message) in overdue.into_iter().zip(messages) {
             state.given_up.insert(party);
-            drop(state);
-            let error = Error::new(Code::DeadlineExceeded, message);
-            for brought in attendance.brought.into_iter().flatten() {
-                (brought.take)(Err(error.clone()));
-            }
-        });
-        match spawned {
-            Ok(_) => Ok(()),
-            Err(error) => Err(Error::resource_exhausted(format!("no thread: {error}"))),
+            let brought = state.parties.remove(&party).map(|attendance| attendance.brought);
+            ended.push((brought.unwrap_or_default(), message));
         }
+        let next = state.parties.values().map(|attendance| attendance.deadline).min();
+        state.watched = next.is_some();
+        drop(state);
+        for (brought, message) in ended {
+            let error = Error::new(Code::DeadlineExceeded, message);
+            brought.into_iter().flatten().for_each(|brought| (brought.take)(Err(error.clone())));
+        }
+        next.map(|next| next.saturating_duration_since(now))
     }
 }
 

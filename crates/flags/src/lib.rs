@@ -9,6 +9,7 @@ mod nearest;
 mod parse;
 mod table;
 mod value;
+mod variable;
 
 pub use docs::markdown;
 pub use nearest::{is_option, is_xla_option, nearest};

@@ -37,23 +37,7 @@ fn warn(text: &str) {
 
 fn read(flags: &mut Flags, variable: &str) {
     let value = std::env::var(variable).unwrap_or_default();
-    let value = value.trim();
-    // As XLA has it: a value that is no flag is the name of a file of flags.
-    let text = if value.is_empty() || value.starts_with("--") {
-        value.to_owned()
-    } else {
-        match std::fs::read_to_string(value) {
-            Ok(text) => text,
-            Err(error) => {
-                return notice::warn_once(&format!(
-                    "`{variable}` is neither flags nor a file that can be read: `{value}`: {error}"
-                ));
-            }
-        }
-    };
-    for warning in flags.read(&text) {
-        notice::warn_once(&format!("{variable}: {warning}"));
-    }
+    flags.read_variable(variable, &value).iter().for_each(|mistake| notice::warn_once(mistake));
 }
 
 static TRACE: OnceLock<(Recording, PathBuf)> = OnceLock::new();
