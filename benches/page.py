@@ -109,9 +109,14 @@ def memory(results: list[dict]) -> list[str]:
 
 def programs(records: list[dict]) -> list[str]:
     rows = [[
-        f"`{r['name']}`", f"{r['cpu'] * 1e3:.4g}", f"{r['rxla'] * 1e3:.4g}", f"{r['ratio']:.2f}", r.get("limit", ""),
+        f"`{r['name']}`", f"{r['cpu'] * 1e3:.4g}", f"{r['rxla'] * 1e3:.4g}", f"{r['ratio']:.2f}", near(r),
     ] if r.get("ratio") else [f"`{r['name']}`", "", "", r["error"], ""] for r in records]
-    head = ["program, in milliseconds", "XLA:CPU", "rxla", "ratio", "of the machine"]
+    head = ["program, in milliseconds", "XLA:CPU", "rxla", "ratio", "of what the machine can"]
     if not any(row[4] for row in rows):
         head, rows = head[:4], [row[:4] for row in rows]
     return table(head, rows)
+
+
+def near(record: dict) -> str:
+    """How near a program is to what the machine copies or multiplies and adds (`limits.py`)."""
+    return f"{100 * record['limit']:.0f} % {record['limited_by']}" if "limit" in record else ""
