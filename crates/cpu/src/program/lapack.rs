@@ -13,9 +13,12 @@ use rxla_runtime::linear::{
 
 use super::runtime::{TRIANGULAR_SOLVE, matrices, number};
 
-/// Numbers of the largest matrices whose reflections, eigenvalues or singular values the runtime computes. They
-/// stay in a core's own cache; LAPACK goes about larger ones in blocks.
-const LARGEST: usize = 512 * 512;
+/// Numbers of the largest matrices whose reflections, singular values or eigenvalues the runtime computes. LAPACK
+/// goes about larger ones in blocks and with several threads, and is then faster: measured at 128 and 512 rows, and
+/// for singular values of 512 by 64.
+const LARGEST_QR: usize = 256 * 256;
+const LARGEST_SVD: usize = 128 * 128;
+const LARGEST_EIGH: usize = 64 * 64;
 
 /// The kernel for a custom call and its description, if there is one.
 pub(super) fn call(
@@ -99,7 +102,7 @@ pub(super) fn call(
             let outer = operand.dims.get(..operand.rank().checked_sub(2)?)?;
             let reflections = rows.min(columns);
             let element = number(operand.element_type)?;
-            if rows * columns > LARGEST {
+            if rows * columns > LARGEST_QR {
                 return None;
             }
             let fits = operand.same_dims(result)
@@ -114,7 +117,7 @@ pub(super) fn call(
             let outer = operand.dims.get(..operand.rank().checked_sub(2)?)?;
             let reflections = usize::try_from(*taus.dims.last()?).ok()?;
             let element = number(operand.element_type)?;
-            if rows * columns > LARGEST {
+            if rows * columns > LARGEST_QR {
                 return None;
             }
             let fits = operand.same_dims(result)
@@ -129,7 +132,7 @@ pub(super) fn call(
         ("syevd" | "heevd", &[operand], &[result, values, failures]) => {
             let (batch, size, columns) = matrices(operand)?;
             let outer = operand.dims.get(..operand.rank().checked_sub(2)?)?;
-            if size * columns > LARGEST {
+            if size * columns > LARGEST_EIGH {
                 return None;
             }
             let vectors = match letter("mode")? {
@@ -152,7 +155,7 @@ pub(super) fn call(
             let (batch, rows, columns) = matrices(operand)?;
             let outer = operand.dims.get(..operand.rank().checked_sub(2)?)?;
             let least = rows.min(columns);
-            if rows * columns > LARGEST || least == 0 {
+            if rows * columns > LARGEST_SVD || least == 0 {
                 return None;
             }
             let (vectors, wide, high) = match letter("mode")? {
