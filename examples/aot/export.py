@@ -4,14 +4,17 @@ Writes ``digits.jax_export`` (the trained model, its weights in it, for 64 image
 ``images.f32`` (64 images that it was not trained on) and ``labels.i32`` (what they show).
 """
 
+import pathlib
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
-from flax import linen as nn
 from jax import export
-from sklearn.datasets import load_digits
-from sklearn.model_selection import train_test_split
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "jax"))
+
+import classifier  # noqa: E402
 
 BATCH = 64
 
@@ -19,46 +22,13 @@ BATCH = 64
 jax.config.update("jax_traceback_in_locations_limit", 0)
 
 
-class Classifier(nn.Module):
-    @nn.compact
-    def __call__(self, x):
-        x = nn.relu(nn.Conv(16, (3, 3))(x))
-        x = nn.max_pool(x, (2, 2), strides=(2, 2))
-        x = nn.relu(nn.Conv(32, (3, 3))(x))
-        x = nn.max_pool(x, (2, 2), strides=(2, 2))
-        x = x.reshape((x.shape[0], -1))
-        x = nn.relu(nn.Dense(64)(x))
-        return nn.Dense(10)(x)
-
-
 def main():
-    digits = load_digits()
-    images = (digits.images[..., None] / 16.0).astype(np.float32)
-    labels = digits.target.astype(np.int32)
-    x_train, x_test, y_train, y_test = train_test_split(
-        images, labels, test_size=0.2, random_state=0, stratify=labels
-    )
-    model = Classifier()
-    optimizer = optax.adam(2e-3)
-    params = model.init(jax.random.key(0), x_train[:1])
-    state = optimizer.init(params)
-
-    @jax.jit
-    def step(params, state, x, y):
-        def loss_of(params):
-            logits = model.apply(params, x)
-            return optax.softmax_cross_entropy_with_integer_labels(logits, y).mean()
-
-        gradient = jax.grad(loss_of)(params)
-        updates, state = optimizer.update(gradient, state)
-        return optax.apply_updates(params, updates), state
-
+    x_train, x_test, y_train, y_test = classifier.images(0)
+    model, params, state, step = classifier.untrained(0, x_train[:1])
     order = np.random.default_rng(0)
     for _ in range(10):
-        shuffled = order.permutation(len(x_train))
-        for first in range(0, len(shuffled) - BATCH + 1, BATCH):
-            rows = shuffled[first : first + BATCH]
-            params, state = step(params, state, x_train[rows], y_train[rows])
+        for rows in classifier.batches(order, len(x_train), BATCH):
+            params, state, _ = step(params, state, x_train[rows], y_train[rows])
 
     # The weights become constants of the program.
     def predict(images):

@@ -16,46 +16,13 @@ import time
 
 def train(epochs: int, batch: int, seed: int) -> dict:
     """One training run; returns losses, accuracy and times in seconds."""
+    import classifier
     import jax
     import jax.numpy as jnp
     import numpy as np
-    import optax
-    from flax import linen as nn
-    from sklearn.datasets import load_digits
-    from sklearn.model_selection import train_test_split
 
-    class Classifier(nn.Module):
-        @nn.compact
-        def __call__(self, x):
-            x = nn.relu(nn.Conv(16, (3, 3))(x))
-            x = nn.max_pool(x, (2, 2), strides=(2, 2))
-            x = nn.relu(nn.Conv(32, (3, 3))(x))
-            x = nn.max_pool(x, (2, 2), strides=(2, 2))
-            x = x.reshape((x.shape[0], -1))
-            x = nn.relu(nn.Dense(64)(x))
-            return nn.Dense(10)(x)
-
-    digits = load_digits()
-    images = (digits.images[..., None] / 16.0).astype(np.float32)
-    labels = digits.target.astype(np.int32)
-    x_train, x_test, y_train, y_test = train_test_split(
-        images, labels, test_size=0.2, random_state=seed, stratify=labels
-    )
-
-    model = Classifier()
-    optimizer = optax.adam(2e-3)
-    params = model.init(jax.random.key(seed), x_train[:1])
-    state = optimizer.init(params)
-
-    @jax.jit
-    def step(params, state, x, y):
-        def loss_of(params):
-            logits = model.apply(params, x)
-            return optax.softmax_cross_entropy_with_integer_labels(logits, y).mean()
-
-        loss, gradient = jax.value_and_grad(loss_of)(params)
-        updates, state = optimizer.update(gradient, state)
-        return optax.apply_updates(params, updates), state, loss
+    x_train, x_test, y_train, y_test = classifier.images(seed)
+    model, params, state, step = classifier.untrained(seed, x_train[:1])
 
     @jax.jit
     def accuracy(params, x, y):
@@ -71,10 +38,8 @@ def train(epochs: int, batch: int, seed: int) -> dict:
     order = np.random.default_rng(seed)
     losses, step_times = [], []
     for epoch in range(epochs):
-        shuffled = order.permutation(len(x_train))
         epoch_losses = []
-        for first in range(0, len(shuffled) - batch + 1, batch):
-            rows = shuffled[first : first + batch]
+        for rows in classifier.batches(order, len(x_train), batch):
             begun = time.perf_counter()
             params, state, loss = compiled(params, state, x_train[rows], y_train[rows])
             epoch_losses.append(float(loss))

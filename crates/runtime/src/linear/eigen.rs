@@ -8,7 +8,7 @@ use super::number::{Number, Real};
 use super::qr::expand_body;
 use super::reflect::{accumulate, inner, largest, reflection, scaling};
 use super::turns::{Turn, Vectors, turn};
-use super::{Triangle, check, each, with_number};
+use super::{Triangle, check, copied, each, with_number};
 use crate::context::Context;
 use crate::dot::Decoder;
 use crate::element::Element;
@@ -86,10 +86,7 @@ pub unsafe extern "C" fn rxla_syevd(
             each(context, batch, 4 * count * size, |context, index| {
                 // SAFETY: the caller's promise; each matrix is in one piece.
                 unsafe {
-                    let from = operand.get().add(index * count).cast_const();
-                    let into = vectors.get().add(index * count);
-                    std::ptr::copy(from, into, count);
-                    let matrix = std::slice::from_raw_parts_mut(into, count);
+                    let matrix = copied(operand, vectors, index, count);
                     let values = values.get().add(index * size);
                     let values = std::slice::from_raw_parts_mut(values, size);
                     let converged = solve(context, matrix, half, values, wanted);

@@ -359,6 +359,27 @@ fn copy<T: Number>(context: &Context, from: *const T, into: *mut T, count: usize
     });
 }
 
+/// A matrix's place among results, with the operand's matrix of `count` numbers copied to it.
+///
+/// # Safety
+///
+/// Both arrays have more than `index` matrices, which are each in one piece, and nobody else uses that of the
+/// results; the arrays may be one.
+unsafe fn copied<'a, T: Number>(
+    operand: Address<T>,
+    results: Address<T>,
+    index: usize,
+    count: usize,
+) -> &'a mut [T] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let from = operand.get().add(index * count).cast_const();
+        let into = results.get().add(index * count);
+        std::ptr::copy(from, into, count);
+        std::slice::from_raw_parts_mut(into, count)
+    }
+}
+
 /// Runs `run(context, index)` for all of a batch, `work` operations each: small ones in parallel, large ones
 /// one after the other.
 fn each(

@@ -6,7 +6,7 @@ use rxla_base::{Error, Result};
 
 use super::number::{Number, Real};
 use super::reflect::{project, reflect, reflection};
-use super::{check, each, with_number};
+use super::{check, copied, each, with_number};
 use crate::context::Context;
 use crate::dot::Decoder;
 use crate::element::Element;
@@ -63,10 +63,7 @@ pub unsafe extern "C" fn rxla_geqrf(
             each(context, batch, count * reflections, |_, index| {
                 // SAFETY: the caller's promise; each matrix is in one piece.
                 unsafe {
-                    let from = operand.get().add(index * count).cast_const();
-                    let into = result.get().add(index * count);
-                    std::ptr::copy(from, into, count);
-                    let matrix = std::slice::from_raw_parts_mut(into, count);
+                    let matrix = copied(operand, result, index, count);
                     let taus = taus.get().add(index * reflections);
                     factor(matrix, columns, std::slice::from_raw_parts_mut(taus, reflections));
                 }
@@ -104,10 +101,7 @@ pub unsafe extern "C" fn rxla_orgqr(
             each(context, batch, count * reflections, |_, index| {
                 // SAFETY: the caller's promise; each matrix is in one piece.
                 unsafe {
-                    let from = operand.get().add(index * count).cast_const();
-                    let into = result.get().add(index * count);
-                    std::ptr::copy(from, into, count);
-                    let matrix = std::slice::from_raw_parts_mut(into, count);
+                    let matrix = copied(operand, result, index, count);
                     let taus = taus.get().add(index * reflections).cast_const();
                     expand(matrix, columns, std::slice::from_raw_parts(taus, reflections));
                 }

@@ -8,7 +8,7 @@ use super::number::{Number, Real};
 use super::qr::expand_body;
 use super::reflect::{largest, project, reflection, scaling, subtract, transposed_inner};
 use super::turns::{Turn, Vectors, turn};
-use super::{check, each, with_number};
+use super::{check, copied, each, with_number};
 use crate::context::Context;
 use crate::dot::Decoder;
 use crate::element::Element;
@@ -80,16 +80,13 @@ pub unsafe extern "C" fn rxla_gesdd(
             each(context, batch, 4 * count * least, |context, index| {
                 // SAFETY: the caller's promise; each matrix is in one piece.
                 unsafe {
-                    let from = operand.get().add(index * count).cast_const();
-                    let into = copy.get().add(index * count);
-                    std::ptr::copy(from, into, count);
+                    let matrix = copied(operand, copy, index, count);
                     let piece = |start: *mut T, count: usize| {
                         std::slice::from_raw_parts_mut(start.add(index * count), count)
                     };
                     let (left, right) = (piece(left.get(), rows * wide), piece(right.get(), high * columns));
                     let values = values.get().add(index * least);
                     let values = std::slice::from_raw_parts_mut(values, least);
-                    let matrix = std::slice::from_raw_parts(into, count);
                     let sizes = [rows, columns];
                     let converged = solve(context, matrix, sizes, values, left, right);
                     if !converged {
