@@ -39,9 +39,6 @@ mod planted;
 pub mod program;
 pub mod schedule;
 
-use std::sync::Once;
-use std::thread;
-
 use buffers::Care;
 use rxla_base::{Error, Result};
 use rxla_flags::{Flags, Plant};
@@ -53,28 +50,12 @@ pub use compile::{Options, compile, timings};
 pub use executable::{Executable, use_threads};
 pub use fuse::scheduled_computations;
 pub use program::{Callees, Marks};
-pub use rxla_llvm::{Cpu, DiskCache, Key};
+pub use rxla_llvm::{Cpu, DiskCache, Key, warm_up};
 
 /// What names the program that is compiled from these bytes, on this machine and by this build;
 /// `None` if that cannot be told.
 pub fn program_key(source: &[&[u8]]) -> Option<Key> {
     Compiler::host().ok()?.program_key(source)
-}
-
-/// Has the code generator get ready on other threads, once a process, so that the first program
-/// does not wait for it. Does not wait itself.
-pub fn warm_up() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let warm = || {
-            // A code generator that cannot be had is reported to who compiles.
-            if let Ok(compiler) = Compiler::host() {
-                compiler.warm_up(rxla_llvm::Options::default().threads);
-            }
-        };
-        // Without a thread the first program waits a little longer.
-        let _ = thread::Builder::new().name("rxla-warm-up".to_owned()).spawn(warm);
-    });
 }
 
 /// Runs the passes of the CPU, fusion last.

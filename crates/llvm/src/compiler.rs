@@ -13,7 +13,6 @@ use crate::load::{Code, LoadUnit, load};
 use crate::machine::{Effort, Output, PASSES};
 use crate::target::{Cpu, OPTIONS, Target};
 use crate::text::{TargetText, unit_text};
-use crate::warm::warm_up;
 use crate::workers::{Text, compile_all};
 
 /// How to compile.
@@ -135,12 +134,6 @@ impl Compiler {
             hasher.update(part);
         }
         Some(Key(*hasher.finalize().as_bytes()))
-    }
-
-    /// Has samples compiled on other threads, so that LLVM's code and tables are in memory when the
-    /// first real kernels come. Does not wait.
-    pub fn warm_up(&self, threads: usize) {
-        warm_up(self, threads);
     }
 
     pub(crate) fn machine_target(&self) -> &Arc<Target> {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
 
 use rxla_base::{Error, Result};
 
+use crate::ending::{Inside, watch_main_thread};
 use crate::ffi;
 use crate::machine::{Level, Machine};
 use crate::text::{Extremes, TargetText};
@@ -83,7 +84,9 @@ impl Target {
     /// The machine that this runs on.
     pub fn host() -> Result<Arc<Target>> {
         static HOST: OnceLock<Result<Arc<Target>>> = OnceLock::new();
+        watch_main_thread();
         HOST.get_or_init(|| {
+            let _inside = Inside::enter()?;
             initialize();
             // SAFETY: these return strings that LLVM allocated, which `take` frees.
             let (triple, cpu, features) = unsafe {
@@ -105,6 +108,7 @@ impl Target {
     }
 
     fn new(triple: String, cpu: String, features: String) -> Result<Target> {
+        let _inside = Inside::enter()?;
         let mut target = Target { triple, data_layout: String::new(), cpu, features };
         target.data_layout = Machine::new(&target, Level::Fast)?.data_layout();
         Ok(target)

@@ -1,10 +1,14 @@
 //! Getting ready before the first program comes: LLVM's code and tables brought into memory, and
 //! threads with machines of both efforts.
 
+use std::sync::Once;
+use std::thread;
+
 use rxla_kernel::schedule::{self, pipeline};
 use rxla_kernel::{Module, maths, text};
 
-use crate::compiler::Compiler;
+use crate::compiler::{Compiler, Options};
+use crate::ending::watch_main_thread;
 use crate::machine::Output;
 use crate::workers::start;
 
@@ -67,12 +71,21 @@ kernel @driver(%0: ptr, %1: ptr noalias align(8), %2: ptr noalias align(8)) -> i
 }
 ";
 
-/// Has samples compiled on the threads that LLVM runs on. Does not wait for them.
-pub(crate) fn warm_up(compiler: &Compiler, threads: usize) {
-    if let Ok(texts) = compiler.texts(&sample(compiler.target().vector_bits())) {
-        // Nobody waits for the results, and a failure will be seen with the first real kernel.
-        let _ = start(compiler.machine_target(), texts, Output::Object, threads);
-    }
+/// Has samples compiled on the threads that LLVM runs on, once a process, so that the first program
+/// does not wait for what happens once. Does not wait itself.
+pub fn warm_up() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        watch_main_thread();
+        // Without a thread the first program waits a little longer, nobody waits for the results, and
+        // failures will be seen with the first real kernel.
+        let _ = thread::Builder::new().name("rxla-warm-up".to_owned()).spawn(|| {
+            let compiler = Compiler::host()?;
+            let texts = compiler.texts(&sample(compiler.target().vector_bits()))?;
+            let threads = Options::default().threads;
+            start(compiler.machine_target(), texts, Output::Object, threads).map(drop)
+        });
+    });
 }
 
 fn sample(vector_bits: u32) -> Module {

@@ -16,6 +16,7 @@ use std::thread;
 use rxla_base::{Error, Result};
 use rxla_trace as trace;
 
+use crate::ending::Inside;
 use crate::ffi;
 use crate::machine::{Effort, Level, Machine, Output};
 use crate::target::Target;
@@ -119,7 +120,7 @@ static WAKE: Condvar = Condvar::new();
 
 thread_local! {
     /// Where to report that LLVM gave up on this thread's job.
-    static CURRENT: RefCell<Option<Reply>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Option<(Inside, Reply)>> = const { RefCell::new(None) };
 }
 
 fn lock() -> MutexGuard<'static, Pool> {
@@ -158,7 +159,13 @@ fn work() {
             }
         };
         drop(pool);
-        CURRENT.set(Some(reply));
+        match Inside::enter() {
+            Ok(inside) => CURRENT.set(Some((inside, reply))),
+            Err(error) => {
+                reply.send(Err(error));
+                continue;
+            }
+        }
         let Text { ir, effort, name } = text;
         let span = name.map(|(program, kernel)| {
             let mut span = trace::span(trace::Kind::Codegen, || kernel);
@@ -177,7 +184,8 @@ fn work() {
             .unwrap_or_else(|_| Err(Error::internal("compiling a kernel panicked")));
         // Before whoever waits goes on and perhaps looks at the trace.
         drop(span);
-        if let Some(reply) = CURRENT.take() {
+        if let Some((inside, reply)) = CURRENT.take() {
+            drop(inside);
             reply.send(result);
         }
     }
@@ -186,7 +194,7 @@ fn work() {
 extern "C" fn fatal(reason: *const c_char) {
     // SAFETY: LLVM passes a C string.
     let reason = unsafe { CStr::from_ptr(reason) }.to_string_lossy().into_owned();
-    if let Some(reply) = CURRENT.take() {
+    if let Some((_inside, reply)) = CURRENT.take() {
         lock().threads -= 1;
         reply.send(Err(Error::internal(format!("LLVM gave up: {reason}"))));
     }
