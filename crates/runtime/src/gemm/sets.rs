@@ -127,12 +127,12 @@ macro_rules! for_each_set {
                     unsafe { $body::<$($generic),*>($($argument),*) }
                 }
                 match $crate::gemm::sets::best() {
-                    // SAFETY: the caller's promise, and detected.
                     $crate::gemm::sets::Set::Avx512 => {
+                        // SAFETY: the caller's promise, and detected.
                         return unsafe { avx512::<$($generic),*>($($argument),*) };
                     }
-                    // SAFETY: the caller's promise, and detected.
                     $crate::gemm::sets::Set::Avx2 => {
+                        // SAFETY: the caller's promise, and detected.
                         return unsafe { avx2::<$($generic),*>($($argument),*) };
                     }
                     $crate::gemm::sets::Set::Baseline => {}

@@ -149,8 +149,8 @@ macro_rules! sources {
 
             #[inline(always)]
             unsafe fn gather(matrix: *const $part, steps: &[isize]) -> $value {
-                // SAFETY: the caller's promise.
                 let part = |place: usize| {
+                    // SAFETY: the caller's promise.
                     steps.get(place).map_or($zero, |&step| unsafe { matrix.offset(step).read() })
                 };
                 <$part as Source<$value>>::join(std::array::from_fn(part))

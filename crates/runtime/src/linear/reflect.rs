@@ -57,6 +57,7 @@ pub(super) fn norm<T: Number>(values: &[T]) -> T::Part {
 
 /// The largest magnitude of a part; not a number if any is not.
 #[inline(always)]
+#[allow(clippy::eq_op)] // What is not a number is unlike itself.
 pub(super) fn largest<T: Number>(values: &[T]) -> T::Part {
     let mut largest = T::Part::ZERO;
     for value in values {

@@ -370,7 +370,8 @@ fn iterate<P: Real>(
         };
         // A zero on the diagonal is at its end after a step without a shift.
         let singular = diagonal[low..=high].iter().any(|value| value.size() <= nothing);
-        if singular || !(ratio * ratio > P::EPSILON) {
+        let shifts = ratio * ratio > P::EPSILON;
+        if singular || !shifts {
             // No shift, which keeps small values exact.
             let (mut c, mut old_c, mut old_s) = (P::ONE, P::ONE, P::ZERO);
             for k in low..high {
