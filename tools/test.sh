@@ -6,7 +6,7 @@ cargo test --workspace
 make_venv test
 need_chromium
 cargo build -p rxla-cli
-RXLA_CLI=target/debug/rxla "$venv/bin/python" -m pytest -q -rs tests/view
+RXLA_CLI=target/debug/rxla "$venv/bin/python" -m pytest -q -rs tests/view tests/tf
 export JAX_PLATFORMS=rxla
 "$venv/bin/python" -m pytest -q tests/python
 echo "and in place of JAX's cpu platform:"

@@ -1,6 +1,5 @@
 """What a person does with the page of `rxla view`, in a headless Chromium."""
 
-import os
 import pathlib
 import subprocess
 
@@ -8,7 +7,6 @@ import pytest
 
 import browser
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHROMIUM = browser.find()
 
 pytestmark = pytest.mark.skipif(
@@ -61,14 +59,6 @@ AFTER = "\n".join(line for line in AFTER.split("\n") if "useless" not in line)
 AFTER = AFTER.replace("negate(out)", "negate(last)").replace(
     "  ROOT result", "  last = f32[64,32]{1,0} abs(out)\n  ROOT result"
 )
-
-
-@pytest.fixture(scope="session")
-def rxla():
-    if "RXLA_CLI" in os.environ:
-        return os.path.join(ROOT, os.environ["RXLA_CLI"])
-    subprocess.run(["cargo", "build", "-q", "-p", "rxla-cli"], cwd=ROOT, check=True)
-    return str(ROOT / "target/debug/rxla")
 
 
 @pytest.fixture(scope="module")
