@@ -265,6 +265,27 @@ def test_steps_show_what_a_pass_changed(show):
     assert tab.evaluate("document.getElementById('stepper').hidden")
 
 
+def test_clones_under_other_names_are_the_same(show):
+    renamed = BEFORE.replace("double", "double.clone").replace("sined", "sined.7").replace("called", "called.3")
+    changed = renamed.replace("constant(10)", "constant(11)")
+    tab = show({"1.hlo": BEFORE, "2.hlo": changed})
+    # A number in the condition is all that changed.
+    assert text_of(tab, "#steps .current .count").strip() == "~1"
+    tab.click_on("#tab-changes")
+    changes = text_of(tab, "#pane-changes")
+    assert changes.startswith("condition: 1 changed") and "sined" not in changes
+    # What is looked at stays the same thing from step to step.
+    tab.evaluate("rxlaView.select('sined.7')")
+    assert text_of(tab, "#history") == "1 2renamed from sined"
+    tab.key("p")
+    tab.settle()
+    assert tab.evaluate("[rxlaView.state.selected.name, rxlaView.state.computation]") == ["sined", "body"]
+    tab.evaluate("rxlaView.select('doubled')")
+    tab.key("n")
+    tab.settle()
+    assert tab.evaluate("[rxlaView.state.selected.name, rxlaView.state.computation]") == ["double.cloned", "double.clone"]
+
+
 def test_instructions_lead_to_kernels_and_machine_code(show):
     tab = show(series(), folder=True)
     tab.evaluate("rxlaView.select('called')")

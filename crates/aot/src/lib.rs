@@ -12,10 +12,10 @@
 
 mod archive;
 mod header;
-mod library;
 mod link;
 mod wrapper;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use object::read::elf::ElfFile64;
@@ -26,7 +26,6 @@ use rxla_hlo::Module;
 
 pub use archive::archive;
 pub use header::identifier;
-pub use library::library;
 use link::{Data, Parts, Unit};
 use wrapper::{CONSTANTS, Names, Runtime};
 
@@ -47,7 +46,7 @@ pub fn compile(
     module: &Arc<Module>,
     prefix: &str,
     options: &rxla_cpu::Options,
-    runtime: impl FnOnce() -> Result<Vec<u8>>,
+    runtime: impl FnOnce() -> Result<Cow<'static, [u8]>>,
 ) -> Result<Compiled> {
     if identifier(prefix) != prefix {
         return Err(Error::invalid_argument(format!("`{prefix}` is no name in C")));
@@ -58,7 +57,7 @@ pub fn compile(
     let used = if needs.runtime { Runtime::Used } else { Runtime::Unused };
     let run = ahead.compiler.object_of_text(&wrapper::run(&ahead, &names, used))?;
     let set = ahead.compiler.object_of_text(&wrapper::set_threads(&names, used))?;
-    let library = if needs.runtime || needs.builtins { runtime()? } else { Vec::new() };
+    let library = if needs.runtime || needs.builtins { runtime()? } else { Cow::default() };
     let mut units: Vec<Unit<'_>> = ahead
         .objects
         .iter()

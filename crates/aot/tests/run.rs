@@ -2,18 +2,24 @@
 //! bits of all results are the same.
 #![allow(clippy::print_stderr)]
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use rxla_aot::{Compiled, compile, library};
+use rxla_aot::{Compiled, compile};
 use rxla_base::{Code, Error};
 use rxla_cpu::{Cpu, Options};
 use rxla_hlo::literal::Bytes;
 use rxla_hlo::text::{ParseOptions, parse};
 use rxla_hlo::{ArrayLiteral, ElementType, Literal, Module};
 use rxla_interpreter::Options as World;
+
+/// The library with the kernels.
+fn library() -> Result<Cow<'static, [u8]>, Error> {
+    Ok(Cow::Borrowed(rxla_embed::static_library!("rxla_aot_runtime").expect("built")))
+}
 
 fn module(text: &str) -> Arc<Module> {
     let parsed = parse(text, &ParseOptions::default()).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
@@ -23,7 +29,7 @@ fn module(text: &str) -> Arc<Module> {
 }
 
 fn ahead(text: &str, options: &Options) -> Result<Compiled, Error> {
-    compile(&module(text), "model", options, || library(None))
+    compile(&module(text), "model", options, library)
 }
 
 /// The C compiler; says so where there is none.
@@ -355,7 +361,7 @@ fn two_models_and_cpp_in_one_program() {
     }
     let folder = folder("two");
     for name in ["one", "two"] {
-        let compiled = compile(&module(MLP), name, &Options::default(), || library(None)).unwrap();
+        let compiled = compile(&module(MLP), name, &Options::default(), library).unwrap();
         std::fs::write(folder.join(format!("{name}.o")), compiled.object).expect("written");
         std::fs::write(folder.join(format!("{name}.h")), compiled.header).expect("written");
     }
@@ -463,6 +469,6 @@ fn what_cannot_be_is_refused() {
         &["2 devices"],
     );
     refused("HloModule m\n ENTRY e { ROOT x = f32[<=4] parameter(0) }", &["dynamic"]);
-    let error = compile(&module(MLP), "a-b", &Options::default(), || library(None)).err().unwrap();
+    let error = compile(&module(MLP), "a-b", &Options::default(), library).err().unwrap();
     assert_eq!(error.code, Code::InvalidArgument);
 }

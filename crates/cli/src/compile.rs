@@ -1,5 +1,6 @@
 //! `rxla compile`: a program as an object for C, with its header.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ pub(crate) struct Arguments {
     /// The processor that the code is for
     #[arg(long, value_enum, default_value_t)]
     target_cpu: TargetCpu,
-    /// The library with the kernels that programs call; else the one built with this command
+    /// The library with the kernels that programs call; else the one that is in this command
     #[arg(long, value_name = "FILE")]
     runtime: Option<PathBuf>,
 }
@@ -85,7 +86,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
         cpu: arguments.target_cpu.0,
         ..rxla_cpu::Options::default()
     };
-    let library = || rxla_aot::library(arguments.runtime.as_deref());
+    let library = || library(arguments.runtime.as_deref());
     let compiled = rxla_aot::compile(&Arc::new(input.module), &prefix, &options, library)?;
     write(&arguments.output, form, &stem, &compiled)?;
     if let Some(header) = &arguments.header {
@@ -99,6 +100,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
         compiled.workspace_bytes
     ));
     Ok(Answer::Yes)
+}
+
+/// The library of `crates/aot-runtime`: in the command, so that it works wherever it is copied to.
+fn library(named: Option<&Path>) -> Result<Cow<'static, [u8]>> {
+    let Some(path) = named else {
+        let embedded = rxla_embed::static_library!("rxla_aot_runtime").map(Cow::Borrowed);
+        return embedded.ok_or_else(|| Error::internal("the command was only checked, not built"));
+    };
+    let cannot = |error| {
+        Error::invalid_argument(format!("cannot read the library `{}`: {error}", path.display()))
+    };
+    std::fs::read(path).map(Cow::Owned).map_err(cannot)
 }
 
 fn form(output: &Path) -> Result<Form> {

@@ -2,8 +2,7 @@
 
 use clap::Args;
 use rxla_base::Result;
-use rxla_hlo::text::{PrintOptions, Subcomputations, print};
-use similar::{ChangeTag, TextDiff};
+use rxla_diff::{Detail, Details, show};
 
 use crate::input::{self, Layouts};
 use crate::{Answer, output};
@@ -17,44 +16,17 @@ pub(crate) struct Arguments {
     /// Compare metadata and backend configurations too
     #[arg(long)]
     all: bool,
+    /// Say in which computations something differs, not what
+    #[arg(long)]
+    summary: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
-    // Instructions get names by their place, so that names do not count; computations keep theirs,
-    // since bodies printed at every call may be very long.
-    let options = PrintOptions {
-        subcomputations: Subcomputations::NameOnly,
-        large_constants: true,
-        metadata: arguments.all,
-        backend_config: arguments.all,
-        operand_shapes: false,
-        ..PrintOptions::canonical()
-    };
-    let left = input::read(&arguments.left, Layouts::RowMajor)?;
-    let right = input::read(&arguments.right, Layouts::RowMajor)?;
-    // The module's name is no part of its structure.
-    let text = |input: input::Input| {
-        let mut module = input.module;
-        module.name = "module".to_owned();
-        print(&module, &options)
-    };
-    let (left, right) = (text(left), text(right));
-    if left == right {
-        return Ok(Answer::Yes);
-    }
-    let diff = TextDiff::from_lines(&left, &right);
-    let mut out = format!("--- {}\n+++ {}\n", arguments.left, arguments.right);
-    for group in diff.grouped_ops(2) {
-        out.push_str("@@\n");
-        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
-            out.push(match change.tag() {
-                ChangeTag::Delete => '-',
-                ChangeTag::Insert => '+',
-                ChangeTag::Equal => ' ',
-            });
-            out.push_str(change.value());
-        }
-    }
-    output::result(&out)?;
-    Ok(Answer::No)
+    let left = input::read(&arguments.left, Layouts::RowMajor)?.module;
+    let right = input::read(&arguments.right, Layouts::RowMajor)?.module;
+    let details = if arguments.all { Details::Everything } else { Details::Meaning };
+    let detail = if arguments.summary { Detail::Computations } else { Detail::Instructions };
+    let (text, difference) = show(&left, &right, details, detail);
+    output::result(&text)?;
+    Ok(if difference.is_none() { Answer::Yes } else { Answer::No })
 }

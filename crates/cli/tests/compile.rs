@@ -16,7 +16,11 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn rxla(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_rxla"))
+    command(Path::new(env!("CARGO_BIN_EXE_rxla")), folder, arguments)
+}
+
+fn command(program: &Path, folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(program)
         .args(arguments)
         .current_dir(folder)
         .env_remove("RXLA_FLAGS")
@@ -93,6 +97,29 @@ fn the_examples_recognise_digits() {
             check("by_rust");
         }
     }
+    std::fs::remove_dir_all(&folder).expect("removed");
+}
+
+#[test]
+fn a_command_that_stands_alone_makes_the_same_object() {
+    let folder = folder("alone");
+    let model = path("digits.jax_export");
+    works(&folder, &["compile", &model, "-o", "digits.o"]);
+    let alone = folder.join("bin");
+    std::fs::create_dir_all(&alone).expect("made");
+    let program = alone.join("rxla");
+    std::fs::copy(env!("CARGO_BIN_EXE_rxla"), &program).expect("copied");
+    let done = command(&program, &alone, &["compile", &model, "-o", "digits.o"]);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let read = |folder: &Path| std::fs::read(folder.join("digits.o")).expect("written");
+    assert!(read(&folder) == read(&alone), "other objects");
+    let arguments = ["compile", &*model, "-o", "digits.o", "--runtime", "nothing.a"];
+    let done = rxla(&folder, &arguments);
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(
+        !done.status.success() && said.contains("cannot read the library `nothing.a`"),
+        "{said}"
+    );
     std::fs::remove_dir_all(&folder).expect("removed");
 }
 

@@ -10,6 +10,7 @@
 //! ```
 //!
 //! * `cpu` prints the module as the CPU's passes leave it; `cpu program` its driver in kernel IR;
+//! * `diff` compares the module with a second one, after a line `// ---- against`;
 //! * `print` prints the module; `print canonical` and so on with other options;
 //! * `verify` checks it, and each finding has to stand on its line as `// error: message`;
 //! * `passes=dce,cse` runs passes and prints the module that comes out, `pipeline=simplify` the
@@ -25,6 +26,7 @@
 mod case;
 mod cpu;
 mod diff;
+mod difference;
 pub mod generate;
 mod passes;
 mod print;
@@ -46,6 +48,7 @@ pub struct Mode {
 /// Every mode, by the word after `// test:`.
 pub const MODES: &[Mode] = &[
     Mode { name: "cpu", run: cpu::run },
+    Mode { name: "diff", run: difference::run },
     Mode { name: "passes", run: passes::run },
     Mode { name: "pipeline", run: passes::run_pipeline },
     Mode { name: "print", run: print::run },

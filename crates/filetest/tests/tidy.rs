@@ -11,7 +11,10 @@ const EDGES: &[(&str, &[&str])] = &[
     ("hlo", &["base"]),
     ("hlo-proto", &["base", "hlo"]),
     ("stablehlo", &["base", "hlo"]),
-    ("view", &["base", "hlo"]),
+    // Reads what the compiler is told; knows nothing of us.
+    ("embed", &[]),
+    ("diff", &["hlo"]),
+    ("view", &["base", "hlo", "diff"]),
     // The oracle: it shares nothing with what it judges.
     ("interpreter", &["base", "hlo"]),
     // What everything that can be watched tells it through.
@@ -44,7 +47,7 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     // A program with the runtime that it needs, for C. The runtime is told from the crate that only names it.
-    ("aot", &["base", "hlo", "cpu"]),
+    ("aot", &["base", "hlo", "cpu", "embed"]),
     ("aot-runtime", &["runtime"]),
     ("gpu", &["base", "hlo", "interpreter", "passes", "spmd", "kernel", "emit", "llvm", "runtime"]),
     (
@@ -73,6 +76,8 @@ const EDGES: &[(&str, &[&str])] = &[
             "hlo",
             "hlo-proto",
             "stablehlo",
+            "diff",
+            "embed",
             "view",
             "interpreter",
             "passes",
@@ -95,6 +100,7 @@ const EDGES: &[(&str, &[&str])] = &[
         &[
             "base",
             "hlo",
+            "diff",
             "hlo-proto",
             "stablehlo",
             "interpreter",

@@ -69,12 +69,18 @@ async function rebuild({ keep }) {
 
 // Before a step one sees what it will remove and change; after it what it has added and changed.
 function changesToShow() {
-  const changes = now().changes;
-  if (!changes.size) return null;
+  const { changes, names } = now();
+  if (!changes.length) return null;
   const none = new Set();
   const shown = new Map();
-  for (const [name, change] of changes) {
-    shown.set(name, state.isBefore ? { ...change, added: none } : { ...change, removed: none });
+  for (const change of changes) {
+    if (!state.isBefore) {
+      if (change.kind !== "removed") shown.set(change.computation, { ...change, removed: none });
+    } else if (change.kind !== "added") {
+      const name = change.kind === "removed" ? change.computation : names.computations.was(change.computation);
+      const changed = new Set([...change.changed].map(names.instructions.was));
+      shown.set(name, { ...change, added: none, changed });
+    }
   }
   return shown;
 }

@@ -2,18 +2,29 @@
 function setStep(index) {
   const steps = data.programs[state.program].steps;
   if (index < 0 || index >= steps.length) return;
+  const from = drawn().index;
   state.step = index;
   state.isBefore = false;
-  afterStep();
+  afterStep(from);
 }
 
 function setBefore(isBefore) {
   if (state.isBefore === isBefore || (isBefore && state.step === 0)) return;
+  const from = drawn().index;
   state.isBefore = isBefore;
-  afterStep();
+  afterStep(from);
 }
 
-function afterStep() {
+// Shows what is there now, of the same things as at the step `from`.
+function afterStep(from = drawn().index) {
+  const named = (kind, name) => follow(kind, state.program, from, drawn().index, name);
+  state.computation = named("computations", state.computation);
+  if (state.selected && named("instructions", state.selected.name) !== state.selected.name) {
+    const name = named("instructions", state.selected.name);
+    const home = homes(drawn()).get(name);
+    state.selected = { name, key: `${home?.name}/${name}` };
+    look.selected = state.selected.key;
+  }
   if (!find(drawn(), state.computation)) state.computation = computation(drawn().entry).name;
   const home = state.selected && homes(drawn()).get(state.selected.name);
   if (!home) {
@@ -188,7 +199,7 @@ function showLegend() {
     const kind = costs[look.colour];
     for (const t of [0, 0.25, 0.5, 0.75, 1]) chip(rgb(heat(t)), look.most > 0 ? kind.show(look.most * 10 ** ((t - 1) * 4)) : "none");
   }
-  if (now().changes.size) {
+  if (now().changes.length) {
     for (const kind of state.isBefore ? ["removed", "changed"] : ["added", "changed"]) chip(theme[kind], kind);
   }
   fill(by("legend"), ...chips);

@@ -36,7 +36,8 @@ function computation(id) {
   return found;
 }
 
-// A step with its computations by name and its changes by computation.
+// A step with its computations by name and its changes. A computation and its instructions have the names of
+// this step, but for what was removed; `was` and `is` lead from them to the names of the step before, and back.
 const stepCache = new Map();
 function step(program, index) {
   const key = `${program}/${index}`;
@@ -44,21 +45,37 @@ function step(program, index) {
   if (!found) {
     const raw = data.programs[program].steps[index];
     const byName = new Map(raw.computations.map((id) => [strings[data.computations[id].name], id]));
-    const changes = new Map();
-    for (const change of raw.changes) {
-      const names = (list) => list.map((name) => strings[name]);
-      changes.set(strings[change.computation], {
+    const renamed = (pairs) => {
+      const [was, is] = [new Map(), new Map()];
+      for (const [old, now] of pairs) {
+        was.set(strings[now], strings[old]);
+        is.set(strings[old], strings[now]);
+      }
+      return { was: (name) => was.get(name) ?? name, is: (name) => is.get(name) ?? name };
+    };
+    const changes = raw.changes.map((change) => {
+      const names = (list) => new Set(list.map((name) => strings[name]));
+      return {
+        computation: strings[change.computation],
         kind: change.kind,
-        added: new Set(names(change.added)),
-        removed: new Set(names(change.removed)),
-        changed: new Set(names(change.changed)),
-      });
-    }
+        added: names(change.added),
+        removed: names(change.removed),
+        changed: names(change.changed),
+      };
+    });
     const entry = raw.entry === undefined ? raw.computations.at(-1) : raw.entry;
-    found = { program, index, raw, byName, changes, entry };
+    const names = { instructions: renamed(raw.renamed), computations: renamed(raw.renamed_computations) };
+    found = { program, index, raw, byName, changes, names, entry };
     stepCache.set(key, found);
   }
   return found;
+}
+
+// What something is called at another step; `kind` is "instructions" or "computations".
+function follow(kind, program, from, to, name) {
+  for (let index = from + 1; index <= to; index++) name = step(program, index).names[kind].is(name);
+  for (let index = from; index > to; index--) name = step(program, index).names[kind].was(name);
+  return name;
 }
 
 // How often a computation runs when the program does.
@@ -103,7 +120,7 @@ function callers(at) {
 
 function countChanges(at) {
   const sum = { added: 0, removed: 0, changed: 0 };
-  for (const change of at.changes.values()) {
+  for (const change of at.changes) {
     for (const kind of Object.keys(sum)) sum[kind] += change[kind].size;
   }
   return sum;

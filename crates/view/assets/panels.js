@@ -185,12 +185,15 @@ function difference(before, after) {
 // The lines of the tab of changes.
 function changeLines(at, previous) {
   const lines = [];
-  for (const [name, change] of at.changes) {
-    const [old, now] = [previous && find(previous, name), find(at, name)];
+  for (const change of at.changes) {
+    const name = change.computation;
+    const before = change.kind === "changed" ? at.names.computations.was(name) : name;
+    const [old, now] = [change.kind === "added" ? undefined : find(previous, before), find(at, name)];
+    const title = before === name ? name : `${name} (was ${before})`;
     const counts = ["added", "removed", "changed"].filter((kind) => change[kind].size).map((kind) => `${change[kind].size} ${kind}`);
-    lines.push({ kind: "head", computation: name, text: `${name}: ${change.kind === "changed" ? "" : `computation ${change.kind}; `}${counts.join(", ")}` });
+    lines.push({ kind: "head", computation: name, text: `${title}: ${change.kind === "changed" ? "" : `computation ${change.kind}; `}${counts.join(", ")}` });
     for (const removed of change.removed) lines.push({ kind: "removed", computation: name, name: removed, home: old });
-    for (const changed of change.changed) lines.push({ kind: "changed", computation: name, name: changed, home: now, old });
+    for (const changed of change.changed) lines.push({ kind: "changed", computation: name, name: changed, before: at.names.instructions.was(changed), home: now, old });
     for (const added of change.added) lines.push({ kind: "added", computation: name, name: added, home: now });
     lines.push({ kind: "space" });
   }
@@ -201,17 +204,17 @@ function changeLines(at, previous) {
 function changeLine(line, actions) {
   if (line.kind === "space") return { parts: [" "] };
   if (line.kind === "head") return { parts: [element("b", {}, line.text)], click: () => actions.open(line.computation) };
-  const text = (home) => lineOf(home, home.places.get(line.name));
+  const text = (home, name) => lineOf(home, home.places.get(name));
   if (line.kind !== "changed") {
     const sign = line.kind === "added" ? "+ " : "− ";
     const click = () => (line.kind === "added" ? actions.select(line.name) : actions.selectBefore(line.name));
-    return { parts: [`  ${sign}${text(line.home)}`], class: line.kind, click };
+    return { parts: [`  ${sign}${text(line.home, line.name)}`], class: line.kind, click };
   }
-  const [old, now] = difference(text(line.old), text(line.home));
+  const [old, now] = difference(text(line.old, line.before), text(line.home, line.name));
   const isOld = line.side === "old";
   return {
     parts: [isOld ? "  ~ " : "    ", ...(isOld ? old : now)],
     class: isOld ? "dim" : "changed",
-    click: () => (isOld ? actions.selectBefore(line.name) : actions.select(line.name)),
+    click: () => (isOld ? actions.selectBefore(line.before) : actions.select(line.name)),
   };
 }

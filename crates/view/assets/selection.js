@@ -115,19 +115,24 @@ const actions = {
   step: (index) => setStep(index),
   // What each step did to an instruction; that which came in with the program begins with nothing.
   history: (name) => data.programs[state.program].steps.flatMap((raw, index) => {
+    if (index === 0) return [];
+    const at = step(state.program, index);
+    const [old, now] = [index - 1, index].map((to) => follow("instructions", state.program, drawn().index, to, name));
     const kinds = new Set();
-    for (const change of step(state.program, index).changes.values()) {
-      for (const kind of ["removed", "added", "changed"]) if (change[kind].has(name)) kinds.add(kind);
+    for (const change of at.changes) {
+      if (change.removed.has(old)) kinds.add("removed");
+      for (const kind of ["added", "changed"]) if (change[kind].has(now)) kinds.add(kind);
     }
     // From one computation to another.
-    const kind = kinds.size > 1 ? "moved" : [...kinds][0];
+    const kind = kinds.size > 1 ? "moved" : [...kinds][0] ?? (old !== now ? `renamed from ${old}` : undefined);
     return kind ? [{ index, title: raw.title, kind }] : [];
   }),
   before: (computationName, name) => {
-    const change = now().changes.get(computationName);
+    const at = now();
+    const change = at.changes.find((change) => change.computation === computationName);
     if (state.isBefore || !change?.changed.has(name)) return null;
-    const home = find(step(state.program, state.step - 1), computationName);
-    return home && lineOf(home, home.places.get(name));
+    const home = find(step(state.program, state.step - 1), at.names.computations.was(computationName));
+    return home && lineOf(home, home.places.get(at.names.instructions.was(name)));
   },
 };
 

@@ -1,84 +1,55 @@
-//! What a pass changed: computations and instructions are the same ones if their names are.
+//! What a pass changed: `rxla_diff` says which computations and instructions are the same ones.
 
-use rustc_hash::FxHashMap;
+use rxla_diff::{Computation, Graph, compare};
 
-use crate::model::{Change, ChangeKind, Computation, InstructionId, Model, StepModel, StringId};
+use crate::model::{Change, ChangeKind, StepModel, StringId};
 
-/// Changes from one step to the next, in the text order of the later one; what was removed comes last.
-pub(crate) fn changes(model: &Model, before: &StepModel, after: &StepModel) -> Vec<Change> {
-    let computation = |id: u32| &model.computations[id as usize];
-    let old: FxHashMap<StringId, u32> =
-        before.computations.iter().map(|&id| (computation(id).name, id)).collect();
-    let mut changes = Vec::new();
-    for &id in &after.computations {
-        let new = computation(id);
-        let change = match old.get(&new.name) {
-            // Costs and callees may differ while the text is the same.
-            Some(&old) if old == id => continue,
-            Some(&old) => compare(model, computation(old), new),
-            None => Change {
-                computation: new.name,
-                kind: ChangeKind::Added,
-                added: names(model, new),
-                removed: Vec::new(),
-                changed: Vec::new(),
-            },
+/// Sets what changed from one step to the next, in the order of the later one; what was removed comes
+/// last.
+pub(crate) fn changes(
+    before: &Graph,
+    after: &Graph,
+    step: &mut StepModel,
+    mut string: impl FnMut(&str) -> StringId,
+) {
+    let difference = compare(before, after);
+    for &(left, right) in &difference.renamed_computations {
+        let names = (&before.computations[left].name, &after.computations[right].name);
+        step.renamed_computations.push((string(names.0), string(names.1)));
+    }
+    let node = |graph: &Graph, (computation, node): (usize, usize)| -> String {
+        graph.computations[computation].nodes[node].name.clone()
+    };
+    for &(left, right) in &difference.renamed {
+        step.renamed.push((string(&node(before, left)), string(&node(after, right))));
+    }
+    for change in &difference.changes {
+        let mut names = |computation: &Computation, nodes: &mut dyn Iterator<Item = usize>| {
+            nodes.map(|node| string(&computation.nodes[node].name)).collect::<Vec<StringId>>()
         };
-        let is_empty =
-            change.added.is_empty() && change.removed.is_empty() && change.changed.is_empty();
-        if !is_empty {
-            changes.push(change);
-        }
+        let none: Vec<StringId> = Vec::new();
+        let (computation, kind, added, removed, changed) = match change {
+            rxla_diff::Change::Added { right, .. } => {
+                let new = &after.computations[*right];
+                let added = names(new, &mut (0..new.nodes.len()));
+                (new, ChangeKind::Added, added, none.clone(), none)
+            }
+            rxla_diff::Change::Removed { left, .. } => {
+                let old = &before.computations[*left];
+                let removed = names(old, &mut (0..old.nodes.len()));
+                (old, ChangeKind::Removed, none.clone(), removed, none)
+            }
+            rxla_diff::Change::Changed { left, right, added, removed, changed, .. } => {
+                let (old, new) = (&before.computations[*left], &after.computations[*right]);
+                let added = names(new, &mut added.iter().copied());
+                let removed = names(old, &mut removed.iter().copied());
+                let changed = names(new, &mut changed.iter().map(|pair| pair.right));
+                (new, ChangeKind::Changed, added, removed, changed)
+            }
+        };
+        let computation = string(&computation.name);
+        step.changes.push(Change { computation, kind, added, removed, changed });
     }
-    let kept: FxHashMap<StringId, u32> =
-        after.computations.iter().map(|&id| (computation(id).name, id)).collect();
-    for &id in &before.computations {
-        let gone = computation(id);
-        if !kept.contains_key(&gone.name) {
-            changes.push(Change {
-                computation: gone.name,
-                kind: ChangeKind::Removed,
-                added: Vec::new(),
-                removed: names(model, gone),
-                changed: Vec::new(),
-            });
-        }
-    }
-    changes
-}
-
-fn names(model: &Model, computation: &Computation) -> Vec<StringId> {
-    computation.instructions.iter().map(|&i| model.instructions[i as usize].name).collect()
-}
-
-fn compare(model: &Model, before: &Computation, after: &Computation) -> Change {
-    let by_name = |computation: &Computation| -> FxHashMap<StringId, InstructionId> {
-        let ids = computation.instructions.iter();
-        ids.map(|&id| (model.instructions[id as usize].name, id)).collect()
-    };
-    let (old, new) = (by_name(before), by_name(after));
-    let mut change = Change {
-        computation: after.name,
-        kind: ChangeKind::Changed,
-        added: Vec::new(),
-        removed: Vec::new(),
-        changed: Vec::new(),
-    };
-    for &id in &after.instructions {
-        let name = model.instructions[id as usize].name;
-        match old.get(&name) {
-            None => change.added.push(name),
-            Some(&old) if old != id => change.changed.push(name),
-            Some(_) => {}
-        }
-    }
-    for &id in &before.instructions {
-        let name = model.instructions[id as usize].name;
-        if !new.contains_key(&name) {
-            change.removed.push(name);
-        }
-    }
-    change
 }
 
 #[cfg(test)]
@@ -118,7 +89,7 @@ ENTRY e {
 }";
 
     #[test]
-    fn names_tell_what_a_pass_changed() {
+    fn graphs_tell_what_a_pass_changed() {
         let model = model(&[BEFORE, AFTER, AFTER]);
         let steps = &model.programs[0].steps;
         assert!(steps[0].changes.is_empty() && steps[2].changes.is_empty());
@@ -133,6 +104,35 @@ ENTRY e {
         assert_eq!(text(&entry.changed), ["z"]);
         assert_eq!((text(&[gone.computation]), gone.kind), (vec!["gone"], ChangeKind::Removed));
         assert_eq!(text(&gone.removed), ["a", "b"]);
+    }
+
+    /// As after a pass that clones computations.
+    const RENAMED: &str = "HloModule m
+gone.clone {
+  a.1 = f32[4] parameter(0)
+  ROOT b.1 = f32[4] cosine(a.1)
+}
+ENTRY e {
+  x = f32[4] parameter(0)
+  y.1 = f32[4] call(x), to_apply=gone.clone
+  z.1 = f32[4] sine(y.1)
+  ROOT w = f32[4] add(z.1, z.1)
+}";
+
+    #[test]
+    fn what_has_another_name_is_the_same() {
+        let model = model(&[BEFORE, RENAMED]);
+        let step = &model.programs[0].steps[1];
+        let text = |id: u32| &*model.strings[id as usize];
+        let pairs = |of: &[(u32, u32)]| -> Vec<String> {
+            of.iter().map(|&(old, new)| format!("{} {}", text(old), text(new))).collect()
+        };
+        let [change] = &step.changes[..] else { panic!("{:?}", step.changes) };
+        assert_eq!((text(change.computation), change.kind), ("gone.clone", ChangeKind::Changed));
+        assert_eq!((change.added.len(), change.removed.len()), (0, 0));
+        assert_eq!(change.changed.iter().map(|&id| text(id)).collect::<Vec<_>>(), ["b.1"]);
+        assert_eq!(pairs(&step.renamed), ["a a.1", "b b.1", "y y.1", "z z.1"]);
+        assert_eq!(pairs(&step.renamed_computations), ["gone gone.clone"]);
     }
 
     #[test]

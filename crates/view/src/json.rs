@@ -111,6 +111,11 @@ fn step(out: &mut Json, step: &StepModel) {
             out.field("entry", |out| out.integer(entry.into()));
         }
         out.field("changes", |out| out.list(&step.changes, change));
+        for (name, pairs) in
+            [("renamed", &step.renamed), ("renamed_computations", &step.renamed_computations)]
+        {
+            out.field(name, |out| out.list(pairs, |out, &(old, new)| out.integers(&[old, new])));
+        }
     });
 }
 

@@ -98,17 +98,21 @@ pub struct StepModel {
     pub entry: Option<ComputationId>,
     /// Against the step before; empty for the first.
     pub changes: Vec<Change>,
+    /// Instructions and computations that have another name than in the step before: old, new.
+    pub renamed: Vec<(StringId, StringId)>,
+    pub renamed_computations: Vec<(StringId, StringId)>,
 }
 
 /// What happened to a computation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Change {
+    /// As it is called in the step, or was in the one before if it is gone.
     pub computation: StringId,
     pub kind: ChangeKind,
     /// Instructions, by name, that were not there, each in text order.
     pub added: Vec<StringId>,
     pub removed: Vec<StringId>,
-    /// Same name, but another op, shape, operand or attribute.
+    /// The same one, but with another op, shape, operand or attribute; by the name that it has now.
     pub changed: Vec<StringId>,
 }
 

@@ -5,6 +5,7 @@
 
 use rustc_hash::FxHashMap;
 use rxla_base::SecondaryMap;
+use rxla_diff::{Details, Graph};
 use rxla_hlo::cost::Costs;
 use rxla_hlo::text::{PrintOptions, print_elements, print_instruction, print_shape};
 use rxla_hlo::{self as hlo, Module, Op};
@@ -26,6 +27,8 @@ pub struct Builder {
     strings: FxHashMap<String, StringId>,
     instructions: FxHashMap<Instruction, InstructionId>,
     computations: FxHashMap<ComputationKey, ComputationId>,
+    /// The last step of each program, to compare the next one with.
+    graphs: Vec<Graph>,
 }
 
 #[derive(PartialEq, Eq, Hash, Debug)]
@@ -82,17 +85,24 @@ impl Builder {
             runs,
             entry: module.try_entry().and_then(id),
             changes: Vec::new(),
+            renamed: Vec::new(),
+            renamed_computations: Vec::new(),
         };
+        let graph = Graph::new(module, Details::BackendConfig);
         let programs = &self.model.programs;
         let place = programs.iter().position(|program| program.name == step.program);
-        if let Some(before) = place.and_then(|place| programs[place].steps.last()) {
-            new.changes = diff::changes(&self.model, before, &new);
-        }
-        let programs = &mut self.model.programs;
         match place {
-            Some(place) => programs[place].steps.push(new),
+            Some(place) => {
+                let before = std::mem::replace(&mut self.graphs[place], graph);
+                diff::changes(&before, &self.graphs[place], &mut new, |name| {
+                    string(&mut self.model.strings, &mut self.strings, name)
+                });
+                self.model.programs[place].steps.push(new);
+            }
             None => {
-                programs.push(Program { name: step.program.to_owned(), steps: vec![new] });
+                self.graphs.push(graph);
+                let program = Program { name: step.program.to_owned(), steps: vec![new] };
+                self.model.programs.push(program);
             }
         }
     }
@@ -126,13 +136,7 @@ impl Builder {
     }
 
     fn string(&mut self, text: &str) -> StringId {
-        if let Some(&id) = self.strings.get(text) {
-            return id;
-        }
-        let id = self.model.strings.len() as StringId;
-        self.model.strings.push(text.to_owned());
-        self.strings.insert(text.to_owned(), id);
-        id
+        string(&mut self.model.strings, &mut self.strings, text)
     }
 
     fn computation(
@@ -236,6 +240,21 @@ impl Builder {
         self.instructions.insert(new, id);
         id
     }
+}
+
+/// The place of a string, which is added if it is new.
+fn string(
+    strings: &mut Vec<String>,
+    places: &mut FxHashMap<String, StringId>,
+    text: &str,
+) -> StringId {
+    if let Some(&id) = places.get(text) {
+        return id;
+    }
+    let id = strings.len() as StringId;
+    strings.push(text.to_owned());
+    places.insert(text.to_owned(), id);
+    id
 }
 
 /// What stands between the parentheses of a constant or a parameter, and the attributes.
