@@ -44,8 +44,8 @@ impl Inside {
         if state.ending {
             return Err(Error::new(Code::Aborted, "the process ends"));
         }
+        own(&mut state);
         state.inside += 1;
-        OWNER.store(process::id(), Ordering::Relaxed);
         Ok(Inside(()))
     }
 }
@@ -64,6 +64,14 @@ impl Drop for Inside {
     }
 }
 
+/// From now on the end of this process counts.
+fn own(state: &mut State) {
+    if OWNER.swap(process::id(), Ordering::Relaxed) != process::id() {
+        // Who was inside when the process forked is not here.
+        state.inside = 0;
+    }
+}
+
 /// To be called on the main thread before others call LLVM; does nothing on another.
 pub(crate) fn watch_main_thread() {
     struct OfMainThread;
@@ -77,6 +85,8 @@ pub(crate) fn watch_main_thread() {
     let main = unsafe { libc::getpid() == libc::gettid() };
     if main {
         WATCH.with(|_| ());
+        // The process may end before those others begin.
+        own(&mut state());
     }
 }
 

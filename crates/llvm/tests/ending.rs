@@ -16,10 +16,10 @@ const EXITS: &str = "exit";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().collect();
-    if let [_, word, milliseconds] = &arguments[..]
+    if let [_, word, microseconds] = &arguments[..]
         && [RETURNS, EXITS].contains(&word.as_str())
     {
-        let pause = Duration::from_millis(milliseconds.parse().expect("a number"));
+        let pause = Duration::from_micros(microseconds.parse().expect("a number"));
         if word == EXITS {
             exit_on_another_thread(pause);
         }
@@ -37,8 +37,9 @@ fn main() -> ExitCode {
 }
 
 fn end_after_each_pause(word: &str) -> Result<(), Failed> {
-    for milliseconds in 0..50 {
-        let arguments = [word.to_owned(), milliseconds.to_string()];
+    // The most of them early, before the others begin.
+    for step in 0..50 {
+        let arguments = [word.to_owned(), (20 * step * step).to_string()];
         let status = Command::new(env::current_exe()?).args(&arguments).status()?;
         if !status.success() {
             return Err(format!("{arguments:?}: {status}").into());
