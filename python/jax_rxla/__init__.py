@@ -35,7 +35,7 @@ def replace_cpu() -> None:
         return
     from jax._src import xla_bridge
 
-    from jax_rxla import _callbacks, _dlpack, _ffi, _transforms
+    from jax_rxla import _callbacks, _dlpack, _ffi, _traced, _transforms
 
     if xla_bridge.backends_are_initialized():
         raise RuntimeError(
@@ -47,17 +47,19 @@ def replace_cpu() -> None:
     _dlpack.install("cpu")
     _ffi.serve("cpu")
     _transforms.install("cpu")
+    _traced.install("cpu")
     _register("cpu", priority=0)
 
 
 def _register_platform() -> None:
     global _registered
-    from jax_rxla import _ffi, _platform
+    from jax_rxla import _ffi, _platform, _traced
 
     _registered = True
     _ffi.serve(PLATFORM)
     _register(PLATFORM, priority=400)
     _platform.install(PLATFORM)
+    _traced.install(PLATFORM)
 
 
 def _register(platform: str, *, priority: int) -> None:

@@ -29,4 +29,11 @@ def library() -> ctypes.CDLL:
     library.RXLA_RegisterFfiType.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p]
     library.RXLA_RegisterFfiType.restype = ctypes.c_bool
     library.RXLA_SetPythonCallback.restype = None
+    text = [ctypes.c_char_p, ctypes.c_size_t]
+    library.RXLA_RecallTraced.argtypes = text + [ctypes.POINTER(ctypes.c_size_t)]
+    library.RXLA_RecallTraced.restype = ctypes.c_void_p
+    library.RXLA_FreeTraced.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    library.RXLA_FreeTraced.restype = None
+    library.RXLA_KeepTraced.argtypes = text + text
+    library.RXLA_KeepTraced.restype = None
     return library

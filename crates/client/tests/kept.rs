@@ -62,7 +62,7 @@ impl Drop for Scratch {
 }
 
 fn client(directory: &Path) -> Client {
-    let cache = CodeCache { directory: directory.to_owned(), bound: 1 << 24 };
+    let cache = CodeCache::new(directory, 1 << 24);
     let backends = rxla::backends("cpu", Some(cache)).unwrap();
     Client::new(ClientOptions { backends, ..ClientOptions::default() }).unwrap()
 }

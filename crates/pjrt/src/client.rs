@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rxla::flags::Flags;
@@ -123,19 +123,23 @@ fn device_count(options: &BTreeMap<String, Value>, flags: &Flags) -> Result<usiz
     )
 }
 
-/// Where compiled code is kept: in the folder that `RXLA_CACHE_DIR` names, nowhere if that is empty,
+/// Where all clients of this process keep compiled code: in the folder that `RXLA_CACHE_DIR` names, nowhere if that is empty,
 /// and where such things are kept if it is not there.
-fn code_cache() -> Option<CodeCache> {
+pub(crate) fn code_cache() -> Option<&'static CodeCache> {
     const BOUND: u64 = 1 << 30;
-    let directory = match std::env::var_os("RXLA_CACHE_DIR") {
-        Some(named) if named.is_empty() => return None,
-        Some(named) => PathBuf::from(named),
+    static CACHE: OnceLock<Option<CodeCache>> = OnceLock::new();
+    CACHE.get_or_init(|| Some(CodeCache::new(cache_directory()?, BOUND))).as_ref()
+}
+
+fn cache_directory() -> Option<PathBuf> {
+    match std::env::var_os("RXLA_CACHE_DIR") {
+        Some(named) if named.is_empty() => None,
+        Some(named) => Some(PathBuf::from(named)),
         None => match std::env::var_os("XDG_CACHE_HOME").filter(|folder| !folder.is_empty()) {
-            Some(folder) => PathBuf::from(folder).join("rxla"),
-            None => PathBuf::from(std::env::var_os("HOME")?).join(".cache/rxla"),
+            Some(folder) => Some(PathBuf::from(folder).join("rxla")),
+            None => Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache/rxla")),
         },
-    };
-    Some(CodeCache { directory, bound: BOUND })
+    }
 }
 
 /// What runs programs: an option, else the variable `RXLA_BACKEND`, else what is usual.
@@ -180,7 +184,7 @@ fn client_options(options: &BTreeMap<String, Value>) -> Result<ClientOptions> {
         ..ClientOptions::default()
     };
     let backend = backend(options)?;
-    client.backends = rxla::backends(backend.as_deref().unwrap_or(rxla::USUAL), code_cache())?;
+    client.backends = rxla::backends(backend.as_deref().unwrap_or(rxla::USUAL), code_cache().cloned())?;
     if let Some(timeout) = meeting_timeout(options)? {
         client.meeting_timeout = timeout;
     }

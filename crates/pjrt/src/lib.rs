@@ -47,6 +47,7 @@ mod raw_copy;
 mod shape;
 mod shardings;
 mod slab;
+mod traced;
 mod transfer;
 mod wire;
 mod xla_ffi;
@@ -57,4 +58,5 @@ mod xspace;
 mod sizes_test;
 
 pub use api::GetPjrtApi;
+pub use traced::{RXLA_FreeTraced, RXLA_KeepTraced, RXLA_RecallTraced};
 pub use xla_ffi::{RXLA_RegisterFfiHandler, RXLA_RegisterFfiType, RXLA_SetPythonCallback};

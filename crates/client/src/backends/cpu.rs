@@ -9,8 +9,9 @@ use rxla_hlo::{Literal, Module};
 use rxla_trace::{Kind, span};
 
 use super::world::{KeptByCall, id, options};
-use super::{CodeCache, same_kind};
+use super::same_kind;
 use crate::backend::{Backend, Program, ProgramKey, Run};
+use crate::code_cache::CodeCache;
 use crate::compile_options::CompileOptions;
 use crate::pace::Forecast;
 
@@ -23,8 +24,7 @@ impl CpuBackend {
     pub(crate) fn new(cache: Option<CodeCache>) -> CpuBackend {
         rxla_cpu::warm_up();
         let mut options = rxla_cpu::Options::default();
-        options.llvm.disk =
-            cache.map(|cache| rxla_cpu::DiskCache::new(cache.directory, cache.bound));
+        options.llvm.disk = cache.map(|cache| cache.disk);
         CpuBackend { options }
     }
 }

@@ -6,21 +6,13 @@ mod interpreter;
 mod world;
 
 use std::any::Any;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use rxla_base::{Error, Result};
 
 use crate::backend::{Backend, Program};
+use crate::code_cache::CodeCache;
 use interpreter::InterpreterBackend;
-
-/// Where compiled code is kept for the next process.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct CodeCache {
-    pub directory: PathBuf,
-    /// Bytes that it may take.
-    pub bound: u64,
-}
 
 /// The backends that somebody means who names one: the named one, and behind it those that run what
 /// it does not.
