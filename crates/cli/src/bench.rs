@@ -50,43 +50,38 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     let options = rxla_cpu::Options { flags: environment::flags(), ..rxla_cpu::Options::default() };
     let started = Instant::now();
     let program = Program::with_options(input.module.clone(), Backend::Cpu, &options)?;
-    let compiling = started.elapsed();
-    let times = repeat(&program, &values, arguments.seconds)?;
+    let compiling = milliseconds(started.elapsed());
     let Some(fallbacks) = program.fallbacks() else {
         output::result("the module is interpreted as a whole: nothing of it is compiled\n")?;
         return Ok(Answer::No);
     };
+    // Each line as soon as it is known, since large programs take their time.
+    output::result(&format!(
+        "compiled in {compiling:.1} ms; {fallbacks} instructions stay interpreted\n"
+    ))?;
+    let times = repeat(&program, &values, arguments.seconds)?;
+    output::result(&format!(
+        "{} {}: fastest {:.3} ms, median {:.3} ms, slowest {:.3} ms\n",
+        times.len(),
+        if times.len() == 1 { "run" } else { "runs" },
+        milliseconds(times[0]),
+        milliseconds(times[times.len() / 2]),
+        milliseconds(times[times.len() - 1])
+    ))?;
     let peak = Peak::measure()?;
+    output::result(&format!(
+        "the machine: {:.1} GB/s copied, {:.1} GFLOP/s in a product of f32\n",
+        peak.bytes / 1e9,
+        peak.flops / 1e9
+    ))?;
     let recording = Recording::start();
     let twin = Program::with_options(input.module, Backend::Cpu, &options)?;
-    twin.run(&values, Options::default)?;
-    // What was recorded until here is the compilation and a first run.
+    // What was recorded until here is the compilation.
     drop(recording);
     let recording = Recording::start();
     repeat(&twin, &values, arguments.seconds.min(1.0))?;
     let trace = recording.trace();
     let mut text = String::new();
-    let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
-    // Writing to a string cannot fail.
-    let _ = writeln!(
-        text,
-        "compiled in {:.1} ms; {fallbacks} instructions stay interpreted",
-        milliseconds(compiling)
-    );
-    let _ = writeln!(
-        text,
-        "{} runs: fastest {:.3} ms, median {:.3} ms, slowest {:.3} ms",
-        times.len(),
-        milliseconds(times[0]),
-        milliseconds(times[times.len() / 2]),
-        milliseconds(times[times.len() - 1])
-    );
-    let _ = writeln!(
-        text,
-        "the machine: {:.1} GB/s copied, {:.1} GFLOP/s in a product of f32",
-        peak.bytes / 1e9,
-        peak.flops / 1e9
-    );
     table(&trace.events, &peak, arguments.top, &mut text);
     if let Some(path) = &arguments.times {
         let (rows, _) = rows(&trace.events);
@@ -101,16 +96,24 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     Ok(Answer::Yes)
 }
 
-/// Runs for so many seconds, at least three times, after a first run; the times, sorted.
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// Runs for so many seconds, at least three times, after a first run; the times, sorted. What runs longer than
+/// that runs once more only.
 fn repeat(program: &Program, values: &[Literal], seconds: f64) -> Result<Vec<Duration>> {
     const MOST: usize = 100_000;
-    program.run(values, Options::default)?;
-    let mut times = Vec::new();
-    let start = Instant::now();
-    while times.len() < 3 || (start.elapsed().as_secs_f64() < seconds && times.len() < MOST) {
+    let run = || -> Result<Duration> {
         let started = Instant::now();
         program.run(values, Options::default)?;
-        times.push(started.elapsed());
+        Ok(started.elapsed())
+    };
+    let least = if run()?.as_secs_f64() > seconds { 1 } else { 3 };
+    let mut times = Vec::new();
+    let start = Instant::now();
+    while times.len() < least || (start.elapsed().as_secs_f64() < seconds && times.len() < MOST) {
+        times.push(run()?);
     }
     times.sort_unstable();
     Ok(times)
@@ -209,7 +212,7 @@ impl Row {
 
 fn median(mut times: Vec<u64>) -> u64 {
     times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or(0)
+    times.get(times.len().saturating_sub(1) / 2).copied().unwrap_or(0)
 }
 
 /// The kernels in events, and for each run of a program what was in none of them.

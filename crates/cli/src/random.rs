@@ -2,7 +2,7 @@
 //! them.
 
 use rxla_base::Result;
-use rxla_hlo::{ArrayLiteral, ArrayShape, Dims, ElementType};
+use rxla_hlo::{ArrayLiteral, ArrayShape, Dims, ElementType, Literal};
 use rxla_interpreter::elementwise::convert;
 
 #[derive(Clone, Copy)]
@@ -82,5 +82,57 @@ impl Random {
         };
         let values: Vec<i64> = (0..count).map(|_| (self.next() % limit) as i64).collect();
         convert(ArrayLiteral::from_values(dims, &values), element_type)
+    }
+
+    /// A value whose real numbers differ from another's by some of their last bits.
+    pub(crate) fn nearby(&mut self, value: &Literal) -> Result<Literal> {
+        let array = match value {
+            Literal::Array(array) => array,
+            Literal::Tuple(elements) => {
+                let elements: Result<Vec<Literal>> =
+                    elements.iter().map(|element| self.nearby(element)).collect();
+                return Ok(Literal::Tuple(elements?));
+            }
+            Literal::Token => return Ok(Literal::Token),
+        };
+        let element_type = array.element_type();
+        // What sums of some hundred numbers lose; of short types that is less than the last bit.
+        let part = match element_type {
+            ElementType::F64 => 1e-15,
+            ElementType::F32 => 1e-6,
+            ElementType::F16 => 1e-3,
+            ElementType::Bf16 => 8e-3,
+            _ => return Ok(value.clone()),
+        };
+        let values: Option<Vec<f64>> = (0..array.len())
+            .map(|index| {
+                let sign = if self.next() % 2 == 0 { part } else { -part };
+                Some(array.float(index)? * (1.0 + sign))
+            })
+            .collect();
+        let Some(values) = values else { return Ok(value.clone()) };
+        let dims = array.shape().dims.iter().copied();
+        let made = convert(ArrayLiteral::from_values(dims, &values), element_type)?;
+        Ok(Literal::Array(made))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearby_values_differ_in_the_last_bits() {
+        let values = [1.0f32, -3.0, 0.0, 1e-30];
+        let given = Literal::Array(ArrayLiteral::from_values([4], &values));
+        let near = Random::signed(1).nearby(&given).expect("made");
+        let near = near.as_array().expect("an array");
+        for (index, value) in values.iter().enumerate() {
+            let found = near.float(index).expect("a number");
+            let part = (found / f64::from(*value) - 1.0).abs();
+            assert!(found == 0.0 || (1e-7..1e-5).contains(&part), "{value} {found}");
+        }
+        let integers = Literal::Array(ArrayLiteral::from_values([2], &[1i32, 2]));
+        assert_eq!(Random::signed(1).nearby(&integers).expect("made"), integers);
     }
 }

@@ -176,3 +176,34 @@ fn results_of_nan_are_not_taken_for_right() {
     assert!(found.said.contains("--input"), "{}", found.said);
     std::fs::remove_dir_all(&folder).expect("removed");
 }
+
+/// Its result follows from the last bits of exponentials.
+const SENSITIVE: &str = r#"HloModule sensitive
+
+ENTRY main {
+  x = f32[1000] parameter(0)
+  zero = f32[] constant(0)
+  zeros = f32[1000] broadcast(zero), dimensions={}
+  positive = f32[1000] maximum(x, zeros)
+  grown = f32[1000] exponential(positive)
+  much = f32[] constant(1e7)
+  factor = f32[1000] broadcast(much), dimensions={}
+  large = f32[1000] multiply(grown, factor)
+  ROOT result = f32[1000] sine(large)
+}
+"#;
+
+#[test]
+fn rounding_is_not_taken_for_a_fault() {
+    let folder = folder("sensitive");
+    let found = bisect(&folder, SENSITIVE, "");
+    assert!(found.said.contains("rounding alone may do this"), "{}", found.said);
+    assert!(found.said.contains("differs by more than rounding explains"), "{}", found.said);
+    assert_eq!(found.minimal, "");
+    // A fault in it is found all the same.
+    let found = bisect(&folder, SENSITIVE, "--rxla_plant=rule");
+    assert!(found.said.contains("which is by `algsimp`"), "{}", found.said);
+    assert!(found.minimal.contains("maximum("), "{}", found.said);
+    assert!(found.instructions <= 4, "{}", found.said);
+    std::fs::remove_dir_all(&folder).expect("removed");
+}

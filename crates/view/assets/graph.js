@@ -98,7 +98,7 @@ function paneSize() {
   return { w: box.width - 28, h: box.height };
 }
 
-// All of it if that can be read, else its beginning.
+// All of it if that can be read, else where the first value is computed: models have pages of parameters.
 function fit() {
   if (!look.root) return;
   const { w, h } = paneSize();
@@ -106,7 +106,9 @@ function fit() {
   const whole = Math.min((w - 40) / Math.max(1, width), (h - 110) / Math.max(1, height), 1.2);
   view.k = Math.max(whole, Math.min(0.8, Math.max(0.5, (w - 40) / Math.max(1, width))));
   view.x = w / 2;
-  view.y = height * view.k < h - 100 ? (h - 40 - height * view.k) / 2 : 30;
+  const first = look.root.graph.nodes.find((node) => familyOf(node.opcode) !== "input");
+  const top = first ? placeOf(look.root, first.key).y : 0;
+  view.y = height * view.k < h - 100 ? (h - 40 - height * view.k) / 2 : Math.min(30, h / 3 - top * view.k);
   view.isMoved = false;
   redraw();
 }

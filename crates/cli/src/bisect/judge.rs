@@ -1,8 +1,9 @@
 //! `rxla judge`, which `rxla bisect` runs for each candidate in a process of its own: whether
 //! compiled code gives what the interpreter gives.
 //!
-//! It says one line: `agrees`, `blind` if no number of the result is finite, or `differs`, `fails` or `unjudged` with the reason. A process that
-//! ends without one has crashed.
+//! It says one line: `agrees`, `blind` if no number of the result is finite, or `differs`, `unstable` (it differs,
+//! but the result follows from the last bits of the arguments), `fails` or `unjudged` with the reason. A
+//! process that ends without one has crashed. Lines before that one tell how far it is.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,11 +12,20 @@ use clap::Args;
 use rxla_base::{Code, Result};
 use rxla_hlo::literal::{Nans, Tolerance, Zeros, compare};
 use rxla_hlo::text::{PrintOptions, print};
-use rxla_hlo::{ArrayLiteral, ElementType, Literal, Shape};
+use rxla_hlo::{ArrayLiteral, ElementType, Literal, Module, Shape};
 use rxla_interpreter::{Interpreter, Options};
 
 use crate::input::{self, Layouts};
+use crate::random::Random;
 use crate::{Answer, environment, output};
+
+/// Said when the interpreter is done and the compiler begins.
+pub(super) const COMPILES: &str = "compiles";
+/// Said when compiled code has run and the interpreter is asked once more.
+pub(super) const COMPILED: &str = "compiled";
+
+/// How often compiled code has to agree.
+const RUNS: usize = 4;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -48,31 +58,57 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
         Ok(expected) => expected,
         Err(error) => return say("unjudged", &error.to_string()),
     };
+    output::result(&format!("{COMPILES}\n"))?;
     let options = rxla_cpu::Options { flags, ..rxla_cpu::Options::default() };
-    let found = rxla_cpu::compile(&module, &options)
-        .and_then(|executable| executable.run(input.arguments, Options::default));
-    let found = match found {
-        Ok(leaves) => leaves,
-        Err(error) if error.code == Code::Unimplemented => {
-            return say("unjudged", &error.to_string());
-        }
-        Err(error) => return say("fails", &error.to_string()),
-    };
     let shape = &module[module[module.entry()].root()].shape;
-    let found = tree(shape, &mut found.into_iter());
-    let (mut expected_leaves, mut found_leaves) = (Vec::new(), Vec::new());
+    let mut expected_leaves = Vec::new();
     leaves(&expected, &mut expected_leaves);
-    leaves(&found, &mut found_leaves);
-    for (&expected, found) in expected_leaves.iter().zip(found_leaves) {
-        let tolerance = tolerance(expected, arguments.tolerance);
-        if let Err(difference) = compare(expected, found, tolerance) {
-            return say("differs", &difference.to_string());
+    let differs = |found: &Literal| -> Option<String> {
+        let mut found_leaves = Vec::new();
+        leaves(found, &mut found_leaves);
+        expected_leaves.iter().zip(found_leaves).find_map(|(&expected, found)| {
+            let tolerance = tolerance(expected, arguments.tolerance);
+            compare(expected, found, tolerance).err().map(|difference| difference.to_string())
+        })
+    };
+    let executable = rxla_cpu::compile(&module, &options);
+    let mut difference = None;
+    // What one thread writes while another reads is not wrong every time.
+    for _ in 0..RUNS {
+        let found = match &executable {
+            Ok(executable) => executable.run(input.arguments.clone(), Options::default),
+            Err(error) => Err(error.clone()),
+        };
+        let found = match found {
+            Ok(leaves) => tree(shape, &mut leaves.into_iter()),
+            Err(error) if error.code == Code::Unimplemented => {
+                return say("unjudged", &error.to_string());
+            }
+            Err(error) => return say("fails", &error.to_string()),
+        };
+        difference = differs(&found);
+        if difference.is_some() {
+            break;
         }
+    }
+    if let Some(difference) = difference {
+        output::result(&format!("{COMPILED}\n"))?;
+        let stable = nearby(&module, &input.arguments).is_ok_and(|near| differs(&near).is_none());
+        return say(if stable { "differs" } else { "unstable" }, &difference);
     }
     let mut floats = expected_leaves.iter().filter_map(|leaf| leaf.as_array()).peekable();
     let blind = floats.peek().is_some() && floats.all(|array| is_without_finite(array));
     output::result(if blind { "blind\n" } else { "agrees\n" })?;
     Ok(Answer::Yes)
+}
+
+/// What comes of arguments that differ from these by some of the last bits, as sums differ that are taken
+/// in another order.
+fn nearby(module: &Arc<Module>, arguments: &[Literal]) -> Result<Literal> {
+    let mut random = Random::signed(1);
+    let arguments: Result<Vec<Literal>> =
+        arguments.iter().map(|argument| random.nearby(argument)).collect();
+    Interpreter::new(Arc::clone(module)).run(arguments?, &Options::default())
 }
 
 fn say(verdict: &str, reason: &str) -> Result<Answer> {

@@ -9,16 +9,17 @@ mod reduce;
 mod trial;
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use clap::Args;
 use rxla_base::{Error, Result};
+use rxla_diff::{Detail, Details};
 use rxla_hlo::text::{PrintOptions, print};
-use similar::TextDiff;
 
 use crate::input::{self, Layouts};
 use crate::random::Random;
 use crate::{Answer, output, values};
-use reduce::{Candidate, reduce};
+use reduce::{Begins, Candidate, reduce};
 use trial::{Trial, Verdict};
 
 #[derive(Args)]
@@ -35,7 +36,7 @@ pub(crate) struct Arguments {
     /// it, what fits the type
     #[arg(long)]
     tolerance: Option<f64>,
-    /// Seconds that one candidate may take
+    /// Seconds that compiling and running one candidate may take; the interpreter may take 20 times as long
     #[arg(long, default_value_t = 60.0)]
     timeout: f64,
     /// Seconds after which the smallest module so far is good enough
@@ -59,7 +60,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     let mut start =
         Candidate { module: input.module.clone(), values: values(Random::signed(seed))? };
     let mut verdict = trial.judge(&start, "")?;
-    if verdict == Verdict::Blind {
+    // Numbers as they begin in a model grow less from layer to layer.
+    if matches!(verdict, Verdict::Blind | Verdict::Unstable(_)) {
         start.values = values(Random::weights(seed))?;
         verdict = trial.judge(&start, "")?;
     }
@@ -76,22 +78,42 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
         Verdict::Unjudged(reason) => {
             return Err(Error::invalid_argument(format!("nothing to compare with: {reason}")));
         }
-        Verdict::Differs(_) | Verdict::Fails(_) | Verdict::Crashes(_) => {}
+        Verdict::Differs(_) | Verdict::Unstable(_) | Verdict::Fails(_) | Verdict::Crashes(_) => {}
     }
     output::result(&format!("{verdict}\n\n"))?;
-    blame(&trial, &start, &arguments.output)?;
+    let (begins, remedy) = match &verdict {
+        Verdict::Unstable(_) => (Begins::Unsure, None),
+        _ => (Begins::WithFault, blame(&trial, &start, &arguments.output)?),
+    };
     let (mut tried, mut shown) = (0, 0);
-    let began = std::time::Instant::now();
+    let began = Instant::now();
     let all = start.module.instruction_ids().count();
-    let mut minimal = reduce(start, &mut |candidate| {
+    let whole = start.clone();
+    let reduced = reduce(start, begins, &mut |candidate| {
         if began.elapsed().as_secs_f64() > arguments.seconds {
             return Ok(false);
         }
         tried += 1;
-        let found = trial.judge(candidate, "")?.is_like(&verdict);
+        // The same fault goes away by the same means.
+        let found = trial.judge(candidate, "")?.is_like(&verdict)
+            && match &remedy {
+                Some(flags) => trial.judge(candidate, flags)? == Verdict::Agrees,
+                None => true,
+            };
         shown += usize::from(found);
         Ok(found)
     })?;
+    let mut minimal = match (reduced, begins) {
+        (Some(minimal), _) => minimal,
+        (None, Begins::WithFault) => whole,
+        (None, Begins::Unsure) => {
+            output::result(&format!(
+                "none of {tried} parts of it differs by more than rounding explains; values that such results \
+                 do not follow from can be given with `--input`, or as a snapshot of a run\n"
+            ))?;
+            return Ok(Answer::No);
+        }
+    };
     minimal.module.inline_stack_frames();
     let count = minimal.module.instruction_ids().count();
     output::result(&format!(
@@ -114,34 +136,37 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     Ok(Answer::No)
 }
 
-/// Says what has to be left out for the fault to go away.
-fn blame(trial: &Trial, candidate: &Candidate, folder: &Path) -> Result<()> {
+/// Says what has to be left out for the fault to go away, and gives the flags that do it.
+fn blame(trial: &Trial, candidate: &Candidate, folder: &Path) -> Result<Option<String>> {
     let without =
         |flags: &str| Ok::<bool, Error>(trial.judge(candidate, flags)? == Verdict::Agrees);
-    if without("--rxla_max_rewrites=0")? {
-        return blame_rewrite(trial, candidate, folder);
+    let by_passes = without("--rxla_max_rewrites=0")?;
+    if !by_passes {
+        output::result("wrong without any pass, too: the fault is in what comes after them\n")?;
     }
-    output::result("wrong without any pass, too: the fault is in what comes after them\n")?;
-    let mut found = false;
+    let mut found = None;
     for (flag, what) in [
         ("--rxla_vectorize=false", "the schedule of a kernel (vectors) is at fault"),
         ("--rxla_share_buffers=false", "a buffer is reused while somebody still reads it"),
     ] {
         if without(flag)? {
-            found = true;
             output::result(&format!("right with `{flag}`: {what}\n"))?;
+            found.get_or_insert(flag.to_owned());
         }
     }
-    if !found {
-        output::result(
+    match (&found, by_passes) {
+        (Some(_), true) => output::result("right without passes, too: only they make it so\n")?,
+        (None, true) => return blame_rewrite(trial, candidate, folder).map(Some),
+        (None, false) => output::result(
             "neither vectors nor shared buffers are at fault: kernels or the driver are\n",
-        )?;
+        )?,
+        (Some(_), false) => {}
     }
-    Ok(())
+    Ok(found)
 }
 
-/// Finds the first rewrite with which the module is wrong, and shows it.
-fn blame_rewrite(trial: &Trial, candidate: &Candidate, folder: &Path) -> Result<()> {
+/// Finds the first rewrite with which the module is wrong, and shows it; gives the flags that leave it out.
+fn blame_rewrite(trial: &Trial, candidate: &Candidate, folder: &Path) -> Result<String> {
     let limit = |count: u64| format!("--rxla_max_rewrites={count}");
     let (before, after) = (folder.join("before_rewrite.txt"), folder.join("after_rewrite.txt"));
     // A pass that crashes does not say how many rewrites there are.
@@ -157,25 +182,31 @@ fn blame_rewrite(trial: &Trial, candidate: &Candidate, folder: &Path) -> Result<
     trial.optimized(candidate, &limit(right), &before)?;
     let Some((_, pass)) = trial.optimized(candidate, &limit(wrong), &after)? else {
         output::result(&format!("the rewrite number {wrong} of {all} ends the process\n"))?;
-        return Ok(());
+        return Ok(limit(0));
     };
     output::result(&format!(
         "wrong from rewrite number {wrong} of {all} on, which is by `{pass}`"
     ))?;
     let flag = format!("--xla_disable_hlo_passes={pass}");
-    match trial.judge(candidate, &flag)? {
-        Verdict::Agrees => output::result(&format!("; right with `{flag}`\n"))?,
-        _ => output::result("; leaving the whole pass out does not help\n")?,
-    }
-    let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
-    let (old, new) = (read(&before), read(&after));
-    let diff = TextDiff::from_lines(&old, &new);
-    let mut text = diff.unified_diff().context_radius(1).to_string();
+    let remedy = match trial.judge(candidate, &flag)? {
+        Verdict::Agrees => {
+            output::result(&format!("; right with `{flag}`\n"))?;
+            flag
+        }
+        _ => {
+            output::result("; leaving the whole pass out does not help\n")?;
+            limit(0)
+        }
+    };
+    let read = |path: &Path| input::read(&path.to_string_lossy(), Layouts::Keep);
+    let (old, new) = (read(&before)?.module, read(&after)?.module);
+    let (mut text, _) = rxla_diff::show(&old, &new, Details::Meaning, Detail::Instructions);
     const MOST: usize = 4000;
     if text.len() > MOST {
         let end = (0..=MOST).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
         text.truncate(end);
         text.push_str("…\n");
     }
-    output::result(&text)
+    output::result(&text)?;
+    Ok(remedy)
 }

@@ -2,7 +2,8 @@
 //!
 //! A candidate is a module with arguments. Each step makes one that is smaller and asks whether it
 //! still shows the fault: another root, instructions that become parameters with the values that
-//! they had, operands in place of what is computed from them, bodies in place of calls and loops.
+//! they had, operands in place of what is computed from them, bodies in place of calls and loops, elements in
+//! place of tuples.
 
 use std::sync::Arc;
 
@@ -55,27 +56,43 @@ impl Candidate {
 /// Whether a candidate shows the fault.
 pub(crate) type Shows<'a> = &'a mut dyn FnMut(&Candidate) -> Result<bool>;
 
-/// A small candidate that shows the fault, as `start` does.
-pub(crate) fn reduce(start: Candidate, shows: Shows<'_>) -> Result<Candidate> {
+/// What is known of the candidate to begin with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Begins {
+    WithFault,
+    /// Only parts of it may show one.
+    Unsure,
+}
+
+/// A small candidate that shows the fault. `None` if what is said of the signature is part of the fault, or if
+/// no part of it shows one.
+pub(crate) fn reduce(
+    start: Candidate,
+    begins: Begins,
+    shows: Shows<'_>,
+) -> Result<Option<Candidate>> {
     let mut best = start;
     // What was said of the signature, such as which parameters are donated, is part of the fault or
     // it is not.
     let mut plain = best.clone();
     let entry = plain.module.entry();
     become_entry(&mut plain.module, entry)?;
-    if !shows(&plain)? {
-        return Ok(best);
+    match (shows(&plain)?, begins) {
+        (true, _) => best = plain,
+        (false, Begins::WithFault) => return Ok(None),
+        (false, Begins::Unsure) => {}
     }
-    best = plain;
+    let mut any = begins == Begins::WithFault;
     loop {
         let before = best.size();
-        for step in [roots, bodies, cuts, operands] {
+        for step in [roots, bodies, elements, cuts, operands] {
             while let Some(smaller) = step(&best, shows)? {
                 best = smaller;
+                any = true;
             }
         }
         if best.size() >= before {
-            return Ok(best);
+            return Ok(any.then_some(best));
         }
     }
 }
@@ -154,6 +171,22 @@ fn bodies(best: &Candidate, shows: Shows<'_>) -> Result<Option<Candidate>> {
         }
     }
     Ok(None)
+}
+
+/// What was put into tuples in place of what is taken out of them.
+fn elements(best: &Candidate, shows: Shows<'_>) -> Result<Option<Candidate>> {
+    let mut made = best.clone();
+    for id in best.order() {
+        if let Op::GetTupleElement(get) = &made.module[id].op
+            && let [tuple] = *made.module[id].operands()
+            && matches!(made.module[tuple].op, Op::Tuple(_))
+            && let Ok(index) = usize::try_from(get.index)
+            && let Some(&element) = made.module[tuple].operands().get(index)
+        {
+            made.module.replace_all_uses(id, element);
+        }
+    }
+    accept(made.tidy(), best, shows)
 }
 
 /// Instructions that become parameters, first many at a time.

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use rxla_base::{Error, Result};
 use rxla_hlo::Literal;
 
+use super::judge;
 use super::reduce::Candidate;
 use crate::output;
 
@@ -18,6 +19,9 @@ pub(super) enum Verdict {
     /// All that it computes is NaN or infinite, which shows nothing.
     Blind,
     Differs(String),
+    /// The same, but so would the interpreter's own result if the last bits of the arguments were others:
+    /// rounding may explain it.
+    Unstable(String),
     /// It gives an error where the interpreter gives a value.
     Fails(String),
     Crashes(String),
@@ -28,7 +32,11 @@ pub(super) enum Verdict {
 impl Verdict {
     /// Whether it is the same fault, as far as can be told.
     pub(super) fn is_like(&self, other: &Verdict) -> bool {
-        std::mem::discriminant(self) == std::mem::discriminant(other)
+        match (self, other) {
+            // Of what may be rounding a part is looked for that cannot be.
+            (_, Verdict::Unstable(_)) => matches!(self, Verdict::Differs(_)),
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        }
     }
 }
 
@@ -38,9 +46,33 @@ impl fmt::Display for Verdict {
             Verdict::Agrees => f.write_str("compiled code agrees with the interpreter"),
             Verdict::Blind => f.write_str("the results have no finite number to compare"),
             Verdict::Differs(how) => write!(f, "compiled code differs: {how}"),
+            Verdict::Unstable(how) => write!(
+                f,
+                "compiled code differs: {how}\nbut the result follows from the last bits of the arguments: rounding \
+                 alone may do this"
+            ),
             Verdict::Fails(how) => write!(f, "compiled code fails: {how}"),
             Verdict::Crashes(how) => write!(f, "the process ends: {how}"),
             Verdict::Unjudged(why) => write!(f, "nothing to compare: {why}"),
+        }
+    }
+}
+
+/// How many times as long as compiled code the interpreter may take.
+const INTERPRETER: u32 = 20;
+
+/// Who is at work in a trial.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Interpreted,
+    Compiled,
+}
+
+impl Phase {
+    fn of(said: &str) -> Phase {
+        match said.lines().last() {
+            Some(judge::COMPILES) => Phase::Compiled,
+            _ => Phase::Interpreted,
         }
     }
 }
@@ -81,13 +113,22 @@ impl Trial {
             arguments.extend(["--tolerance".to_owned(), tolerance.to_string()]);
         }
         let (status, said, errors) = self.run(candidate, flags, &arguments)?;
+        let phase = Phase::of(&said);
+        let said = said.lines().last().unwrap_or("");
         let (verdict, rest) = said.trim_end().split_once(' ').unwrap_or((said.trim_end(), ""));
         let rest = rest.to_owned();
         Ok(match (verdict, status) {
-            (_, None) => Verdict::Crashes(format!("no result after {:?}", self.timeout)),
+            (_, None) if phase == Phase::Compiled => {
+                Verdict::Crashes(format!("no result after {:?}", self.timeout))
+            }
+            (_, None) => Verdict::Unjudged(format!(
+                "the interpreter takes longer than {:?}; `--timeout` gives it more",
+                self.timeout * INTERPRETER
+            )),
             ("agrees", _) => Verdict::Agrees,
             ("blind", _) => Verdict::Blind,
             ("differs", _) => Verdict::Differs(rest),
+            ("unstable", _) => Verdict::Unstable(rest),
             ("fails", _) => Verdict::Fails(rest),
             ("unjudged", _) => Verdict::Unjudged(rest),
             (_, Some(status)) => {
@@ -139,12 +180,21 @@ impl Trial {
             .stderr(create(&errors)?)
             .spawn()
             .map_err(|error| Error::internal(format!("cannot start a trial: {error}")))?;
-        let started = Instant::now();
+        let mut started = Instant::now();
+        let mut phase = Phase::Interpreted;
         let status = loop {
+            let now = Phase::of(&std::fs::read_to_string(&said).unwrap_or_default());
+            if now != phase {
+                (phase, started) = (now, Instant::now());
+            }
+            let timeout = match phase {
+                Phase::Interpreted => self.timeout * INTERPRETER,
+                Phase::Compiled => self.timeout,
+            };
             let ended = child.try_wait();
             match ended.map_err(|error| Error::internal(format!("lost a trial: {error}")))? {
                 Some(status) => break Some(status),
-                None if started.elapsed() > self.timeout => {
+                None if started.elapsed() > timeout => {
                     // It may have ended just now.
                     let _ = child.kill();
                     let _ = child.wait();
