@@ -61,6 +61,9 @@ AFTER = AFTER.replace("negate(out)", "negate(last)").replace(
 )
 
 
+OTHER = "HloModule other\nENTRY e {\n  p = f32[4] parameter(0)\n  ROOT x = f32[4] negate(p)\n}\n"
+
+
 @pytest.fixture(scope="module")
 def tab():
     with browser.Browser(CHROMIUM) as tab:
@@ -229,7 +232,7 @@ def series():
         f"{name}.ll": "define void @other() {\n}\n\ndefine void @called() {\n}\n",
         f"{name}.s": "called:\n  ret\n",
         "index.json": "{}",
-        "module_0002.other.before_optimizations.txt": "HloModule other\nENTRY e {\n  ROOT x = f32[4] parameter(0)\n}\n",
+        "module_0002.other.before_optimizations.txt": OTHER,
     }
 
 
@@ -312,6 +315,20 @@ def test_colours_and_the_list_tell_what_is_dear(show):
         names = tab.evaluate(costliest)
         assert any(first in name for name in names[:2]), (kind, names)
         assert tab.evaluate("document.querySelectorAll('#legend i').length") == 5
+
+
+def test_times_are_those_of_one_program(show):
+    times = str(write_times("HloModule other\nx 5\ncalled 7\n"))
+    tab = show(series(), "--times", times, folder=True)
+    # The one that was measured comes first.
+    assert tab.evaluate("rxlaView.state.program") == 1
+    costliest = "[...document.querySelectorAll('#costliest li')].map((l) => l.textContent)"
+    assert tab.evaluate(costliest) == ["5 µsx"]
+    # An instruction of the other one has no time by its name.
+    tab.evaluate("(() => { const p = document.getElementById('program'); p.value = '0'; p.dispatchEvent(new Event('change')); })()")
+    tab.settle()
+    tab.evaluate("rxlaView.select('called')")
+    assert "measured time" not in text_of(tab, "#details")
 
 
 def test_long_tuples_are_folded(show):

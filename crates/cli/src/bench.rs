@@ -48,6 +48,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     let values =
         values::own_or_made(&input, &arguments.input, Random::signed(arguments.random_inputs))?;
     let options = rxla_cpu::Options { flags: environment::flags(), ..rxla_cpu::Options::default() };
+    let name = input.module.name.clone();
     let started = Instant::now();
     let program = Program::with_options(input.module.clone(), Backend::Cpu, &options)?;
     let compiling = milliseconds(started.elapsed());
@@ -84,9 +85,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     let mut text = String::new();
     table(&trace.events, &peak, arguments.top, &mut text);
     if let Some(path) = &arguments.times {
-        let (rows, _) = rows(&trace.events);
-        let line = |row: &Row| format!("{} {:.3}\n", row.instruction, row.usual() / 1e3);
+        let (rows, between) = rows(&trace.events);
+        // Of a run, with all trips of loops.
+        let runs = between.len().max(1) as f64;
+        let time = |row: &Row| row.usual() * row.times.len() as f64 / runs / 1e3;
+        let line = |row: &Row| format!("{} {:.3}\n", row.instruction, time(row));
         let lines: String = rows.iter().map(line).collect();
+        let lines = format!("HloModule {name}\n{lines}");
         output::to(Some(path), lines.as_bytes())?;
     }
     if trace.lost > 0 {

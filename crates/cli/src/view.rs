@@ -8,7 +8,7 @@ use rxla_base::{Error, Result, render_all};
 use rxla_hlo::{Module, verify, verify_with_spans};
 use rxla_passes::control::trip_count::trip_count;
 use rxla_passes::{Event, Moment, Pipeline, RunOptions, Verify, pipeline_by_name};
-use rxla_view::{Builder, Options, Step, Text, TextKind};
+use rxla_view::{Builder, Options, Step, Text, TextKind, Time};
 
 use crate::input::{self, Layouts};
 use crate::{Answer, output};
@@ -299,13 +299,14 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     std::fs::read(path).map_err(cannot)
 }
 
-/// Microseconds by instruction. A trace tells those of each run of the program, on average; a text has
-/// `NAME 12.5` or `NAME,12.5` a line, and other lines, such as a table's head, are skipped.
-fn times(path: &Path) -> Result<Vec<(String, f64)>> {
+/// Microseconds by instruction. A trace tells those of each run of a program, on average; a text has
+/// `NAME 12.5` or `NAME,12.5` a line. What follows `HloModule NAME` is of that module; other lines, such as a
+/// table's head, are skipped.
+fn times(path: &Path) -> Result<Vec<Time>> {
     let bytes = read(path)?;
     let found = match serde_json::from_slice::<serde_json::Value>(&bytes) {
         Ok(trace) => trace_times(&trace),
-        Err(_) => String::from_utf8_lossy(&bytes).lines().filter_map(time).collect(),
+        Err(_) => text_times(&String::from_utf8_lossy(&bytes)),
     };
     if found.is_empty() {
         let problem = format!(
@@ -318,17 +319,41 @@ fn times(path: &Path) -> Result<Vec<(String, f64)>> {
 }
 
 /// The times of ops in a trace as `--rxla_trace_to` writes it.
-fn trace_times(trace: &serde_json::Value) -> Vec<(String, f64)> {
+fn trace_times(trace: &serde_json::Value) -> Vec<Time> {
     let events = trace["traceEvents"].as_array().map_or(&[][..], Vec::as_slice);
     let of_kind = |kind: &'static str| events.iter().filter(move |event| event["cat"] == kind);
-    let runs = of_kind("program").count().max(1) as f64;
-    let mut times: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut runs: BTreeMap<&str, f64> = BTreeMap::new();
+    for program in of_kind("program") {
+        *runs.entry(program["name"].as_str().unwrap_or_default()).or_default() += 1.0;
+    }
+    let mut times: BTreeMap<(&str, &str), f64> = BTreeMap::new();
     for event in of_kind("op") {
-        if let (Some(op), Some(time)) = (event["args"]["hlo_op"].as_str(), event["dur"].as_f64()) {
-            *times.entry(op).or_default() += time / runs;
+        let detail = |name: &str| event["args"][name].as_str();
+        if let (Some(op), Some(time)) = (detail("hlo_op"), event["dur"].as_f64()) {
+            let module = detail("hlo_module").unwrap_or_default();
+            let runs = runs.get(module).copied().unwrap_or(1.0);
+            *times.entry((module, op)).or_default() += time / runs;
         }
     }
-    times.into_iter().map(|(op, time)| (op.to_owned(), time)).collect()
+    let time = |((module, op), microseconds): ((&str, &str), f64)| Time {
+        module: module.to_owned(),
+        instruction: op.to_owned(),
+        microseconds,
+    };
+    times.into_iter().map(time).collect()
+}
+
+fn text_times(text: &str) -> Vec<Time> {
+    let mut module = "";
+    let mut found = Vec::new();
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix("HloModule ") {
+            module = name.trim();
+        } else if let Some((instruction, microseconds)) = time(line) {
+            found.push(Time { module: module.to_owned(), instruction, microseconds });
+        }
+    }
+    found
 }
 
 fn time(line: &str) -> Option<(String, f64)> {
@@ -423,14 +448,29 @@ mod tests {
         assert_eq!(time(""), None);
     }
 
+    fn of(module: &str, instruction: &str, microseconds: f64) -> Time {
+        Time { module: module.to_owned(), instruction: instruction.to_owned(), microseconds }
+    }
+
+    #[test]
+    fn times_are_those_of_a_module() {
+        let text = "a 1\nHloModule m\nname,microseconds\nb,2.5\nHloModule n\nb 3\n";
+        assert_eq!(text_times(text), [of("", "a", 1.0), of("m", "b", 2.5), of("n", "b", 3.0)]);
+    }
+
     #[test]
     fn traces_tell_the_time_of_a_run() {
-        let event = |kind: &str, time: f64| serde_json::json!({"cat": kind, "dur": time, "args": {"hlo_op": "dot.3"}});
-        let events = [event("program", 9.0), event("program", 9.0), event("pass", 5.0)];
-        let ops = [event("op", 1.0), event("op", 2.0), event("op", 3.0)];
-        let all = [&events[..], &ops[..]].concat();
+        let program = |name: &str| serde_json::json!({"cat": "program", "name": name, "dur": 9.0});
+        let op = |module: &str, time: f64| {
+            let args = serde_json::json!({"hlo_op": "dot.3", "hlo_module": module});
+            serde_json::json!({"cat": "op", "dur": time, "args": args})
+        };
+        let pass = serde_json::json!({"cat": "pass", "dur": 5.0});
+        let programs = [program("f"), program("g"), program("f")];
+        let ops = [op("f", 1.0), op("g", 7.0), op("f", 2.0), op("f", 3.0), pass];
+        let all = [&programs[..], &ops[..]].concat();
         let trace = serde_json::json!({"traceEvents": all});
-        assert_eq!(trace_times(&trace), [("dot.3".to_owned(), 3.0)]);
+        assert_eq!(trace_times(&trace), [of("f", "dot.3", 3.0), of("g", "dot.3", 7.0)]);
         assert_eq!(trace_times(&serde_json::json!([1])), []);
     }
 }

@@ -155,7 +155,7 @@ function listComputations() {
 }
 
 // What the list of the costliest counts: what the colours show, else time if it was measured.
-const costKind = () => (look.colour !== "opcode" ? look.colour : times.size ? "time" : "flops");
+const costKind = () => (look.colour !== "opcode" ? look.colour : times().size ? "time" : "flops");
 
 // The dearest instructions of the module. What only runs others is not listed, but what it runs is.
 function listCostliest() {
@@ -220,10 +220,18 @@ function remember() {
 
 function recall() {
   const place = new URLSearchParams(location.hash.slice(1));
-  // The largest one is what people look for.
-  const sizes = data.programs.map((program) =>
-    program.steps.at(-1).computations.reduce((sum, id) => sum + data.computations[id].instructions.length, 0));
-  const program = Number(place.get("program") ?? sizes.indexOf(Math.max(...sizes)));
+  // The dearest one is what people look for.
+  const dear = data.programs.map((program) => {
+    const measured = data.times.filter(([module]) => module === program.module);
+    if (data.times.some(([module]) => module !== "")) return measured.reduce((sum, [, , time]) => sum + time, 0);
+    const { computations, runs } = program.steps.at(-1);
+    return computations.reduce((sum, id, index) => {
+      const all = (list) => list.reduce((a, b) => a + b, 0) * (runs[index] || 1);
+      const { flops, transcendentals, bytes } = data.computations[id];
+      return sum + all(flops) + all(transcendentals) + all(bytes);
+    }, 0);
+  });
+  const program = Number(place.get("program") ?? dear.indexOf(Math.max(...dear)));
   if (data.programs[program]) state.program = program;
   const last = data.programs[state.program].steps.length - 1;
   const index = Number(place.get("step") ?? last);

@@ -111,7 +111,7 @@ function wireControls() {
   const fillSteps = () => fill(by("step"), ...data.programs[state.program].steps.map((raw, index) => element("option", { value: String(index) }, `${index} ${raw.title}`)));
   fillSteps();
   by("step").addEventListener("change", () => { setStep(Number(by("step").value)); by("step").blur(); });
-  const kinds = ["opcode", ...Object.keys(costs).filter((kind) => kind !== "time" || times.size)];
+  const kinds = ["opcode", ...Object.keys(costs).filter((kind) => kind !== "time" || data.times.length)];
   options("colour", kinds.map((kind) => (kind === "opcode" ? "opcode" : costs[kind].title)), (index) => {
     look.colour = kinds[index];
     measureMost();

@@ -3,7 +3,16 @@
 const data = JSON.parse(document.getElementById("model").textContent);
 const strings = data.strings;
 const table = data.instructions;
-const times = new Map(data.times);
+
+// Measured times of the program in view, by instruction.
+const timesCache = new Map();
+function times() {
+  if (!timesCache.has(state.program)) {
+    const own = data.times.filter(([module]) => module === "" || module === data.programs[state.program].module);
+    timesCache.set(state.program, new Map(own.map(([, name, time]) => [name, time])));
+  }
+  return timesCache.get(state.program);
+}
 
 const nameOf = (record) => strings[table.name[record]];
 const opcodeOf = (record) => strings[table.opcode[record]];
@@ -152,7 +161,7 @@ const costs = {
   bytes: { title: "bytes moved", of: (home, place) => home.raw.bytes[place], show: (v) => bytes(v) },
   time: {
     title: "measured time",
-    of: (home, place) => times.get(nameOf(home.records[place])) ?? 0,
+    of: (home, place) => times().get(nameOf(home.records[place])) ?? 0,
     show: (v) => (v >= 1000 ? `${(v / 1000).toPrecision(4)} ms` : `${Number(v.toPrecision(4))} µs`),
   },
 };

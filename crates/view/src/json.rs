@@ -26,11 +26,13 @@ pub(crate) fn model(model: &Model) -> String {
             });
         });
         out.field("times", |out| {
-            out.list(&model.times, |out, (name, time)| {
+            out.list(&model.times, |out, time| {
                 out.raw("[");
-                out.string(name);
+                out.string(&time.module);
                 out.raw(",");
-                out.number(*time);
+                out.string(&time.instruction);
+                out.raw(",");
+                out.number(time.microseconds);
                 out.raw("]");
             });
         });
@@ -97,6 +99,7 @@ fn computation(out: &mut Json, computation: &Computation) {
 fn program(out: &mut Json, program: &Program) {
     out.object(|out| {
         out.field("name", |out| out.string(&program.name));
+        out.field("module", |out| out.string(&program.module));
         out.field("steps", |out| out.list(&program.steps, step));
     });
 }

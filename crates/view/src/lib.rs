@@ -58,8 +58,17 @@ pub struct Options {
     /// The page's title; the first module's name if empty.
     pub title: String,
     pub texts: Vec<Text>,
-    /// Measured microseconds by instruction name.
-    pub times: Vec<(String, f64)>,
+    /// Measured times of instructions.
+    pub times: Vec<Time>,
+}
+
+/// What an instruction takes in one run of its program, with all trips of loops.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Time {
+    /// The name of its module; empty if it may be any.
+    pub module: String,
+    pub instruction: String,
+    pub microseconds: f64,
 }
 
 /// The page of a series of modules.

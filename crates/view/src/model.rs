@@ -3,6 +3,8 @@
 //! Strings stand once in a table and everything else points there. An instruction points to its
 //! operands by name, so that one which no pass touched stays equal to itself through the whole series.
 
+use crate::Time;
+
 /// The place of a string in [`Model::strings`].
 pub type StringId = u32;
 /// The place of an instruction in [`Model::instructions`].
@@ -18,8 +20,7 @@ pub struct Model {
     pub computations: Vec<Computation>,
     pub programs: Vec<Program>,
     pub texts: Vec<TextFile>,
-    /// Measured microseconds by instruction name.
-    pub times: Vec<(String, f64)>,
+    pub times: Vec<Time>,
 }
 
 /// An instruction as it stands in some computation.
@@ -85,6 +86,8 @@ pub struct Buffer {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Program {
     pub name: String,
+    /// The name of its modules.
+    pub module: String,
     pub steps: Vec<StepModel>,
 }
 

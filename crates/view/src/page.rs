@@ -71,7 +71,7 @@ mod tests {
     use rxla_hlo::text::{ParseOptions, parse};
 
     use super::*;
-    use crate::{Options, Step, Text, TextKind, page};
+    use crate::{Options, Step, Text, TextKind, Time, page};
 
     #[test]
     fn assets_cannot_end_their_elements() {
@@ -112,7 +112,11 @@ mod tests {
                     kind: TextKind::Other,
                     text: text.to_owned(),
                 }],
-                times: vec![(text.to_owned(), 1.0)],
+                times: vec![Time {
+                    module: text.to_owned(),
+                    instruction: text.to_owned(),
+                    microseconds: 1.0,
+                }],
             };
             page(&[Step { program: text, title: text, module: &module }], &options)
         };

@@ -101,7 +101,8 @@ impl Builder {
             }
             None => {
                 self.graphs.push(graph);
-                let program = Program { name: step.program.to_owned(), steps: vec![new] };
+                let (name, module) = (step.program.to_owned(), module.name.clone());
+                let program = Program { name, module, steps: vec![new] };
                 self.model.programs.push(program);
             }
         }

@@ -85,7 +85,7 @@ pub(crate) fn reduce(
     let mut any = begins == Begins::WithFault;
     loop {
         let before = best.size();
-        for step in [roots, bodies, elements, cuts, operands] {
+        for step in [roots, bodies, elements, cuts, operands, others] {
             while let Some(smaller) = step(&best, shows)? {
                 best = smaller;
                 any = true;
@@ -239,6 +239,30 @@ fn values(best: &Candidate, ids: &[InstructionId]) -> Result<Vec<Literal>> {
         Literal::Tuple(values) => Ok(values),
         other => Ok(vec![other]),
     }
+}
+
+/// Another value in place of one of its shape, where few are left: any that is computed before it.
+fn others(best: &Candidate, shows: Shows<'_>) -> Result<Option<Candidate>> {
+    const MOST: usize = 100;
+    let order = best.order();
+    if order.len() > MOST {
+        return Ok(None);
+    }
+    for (place, &id) in order.iter().enumerate().rev() {
+        if matches!(best.module[id].op, Op::Parameter(_)) {
+            continue;
+        }
+        for &other in &order[..place] {
+            if best.module[other].shape.compatible(&best.module[id].shape) {
+                let mut made = best.clone();
+                made.module.replace_all_uses(id, other);
+                if let Some(found) = accept(made.tidy(), best, shows)? {
+                    return Ok(Some(found));
+                }
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// An operand in place of what is computed from it.
