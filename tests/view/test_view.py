@@ -279,7 +279,7 @@ def test_clones_under_other_names_are_the_same(show):
     assert changes.startswith("condition: 1 changed") and "sined" not in changes
     # What is looked at stays the same thing from step to step.
     tab.evaluate("rxlaView.select('sined.7')")
-    assert text_of(tab, "#history") == "1 2renamed from sined"
+    assert text_of(tab, "#history") == "1 2was sined"
     tab.key("p")
     tab.settle()
     assert tab.evaluate("[rxlaView.state.selected.name, rxlaView.state.computation]") == ["sined", "body"]

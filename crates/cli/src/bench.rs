@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use rxla_base::Result;
+use rxla_flags::Flags;
 use rxla_hlo::{Literal, Module};
 use rxla_interpreter::Options;
 use rxla_trace::{Event, Kind, Recording};
@@ -76,6 +77,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
         peak.flops / 1e9
     ))?;
     let recording = Recording::start();
+    // The dumps are there already.
+    let flags = Flags { xla_dump_to: String::new(), ..Flags::clone(&options.flags) };
+    let options = rxla_cpu::Options { flags: Arc::new(flags), ..options };
     let twin = Program::with_options(input.module, Backend::Cpu, &options)?;
     // What was recorded until here is the compilation.
     drop(recording);

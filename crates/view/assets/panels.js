@@ -126,8 +126,8 @@ function showDetails(at, home, place, actions) {
   names("calls", callsOf(record), actions.open);
   const history = actions.history(name);
   if (history.length) {
-    const items = history.map(({ index, title, kind }) =>
-      element("li", {}, link(`${index} ${title}`, () => actions.step(index)), element("span", { class: kind }, kind)));
+    const items = history.map(({ index, title, kind, note }) =>
+      element("li", {}, link(`${index} ${title}`, () => actions.step(index)), element("span", { class: kind }, note)));
     parts.push(element("h3", {}, "history"), element("ul", { id: "history" }, ...items));
   }
   const old = actions.before?.(home.name, name);

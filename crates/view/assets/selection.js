@@ -124,8 +124,9 @@ const actions = {
       for (const kind of ["added", "changed"]) if (change[kind].has(now)) kinds.add(kind);
     }
     // From one computation to another.
-    const kind = kinds.size > 1 ? "moved" : [...kinds][0] ?? (old !== now ? `renamed from ${old}` : undefined);
-    return kind ? [{ index, title: raw.title, kind }] : [];
+    const kind = kinds.size > 1 ? "moved" : [...kinds][0];
+    const was = old === now || kind === "added" || kind === "removed" ? "" : `was ${old}`;
+    return kind || was ? [{ index, title: raw.title, kind: kind ?? "", note: [kind, was].filter(Boolean).join(", ") }] : [];
   }),
   before: (computationName, name) => {
     const at = now();
