@@ -61,10 +61,19 @@ const CASES: &[Case] = &[
     case("matrix_vector_4096", Element::F32, [1, 4096, 1, 4096], Rows, Rows),
     case("vector_matrix_bf16_4096", Element::BF16, [1, 1, 4096, 4096], Rows, Rows),
     case("matrix_vector_bf16_4096", Element::BF16, [1, 4096, 1, 4096], Rows, Rows),
+    case("head_nt_768x50257", Element::F32, [1, 1, 50257, 768], Rows, Columns),
+    case("head_nn_768x50257", Element::F32, [1, 1, 50257, 768], Rows, Rows),
+    case("head_nt_bf16_768x50257", Element::BF16, [1, 1, 50257, 768], Rows, Columns),
     case("outer_2048", Element::F32, [1, 2048, 2048, 1], Rows, Rows),
     case("batched_1000x16", Element::F32, [1000, 16, 16, 16], Rows, Rows),
     case("batched_256x64", Element::F32, [256, 64, 64, 64], Rows, Rows),
     case("attention_scores", Element::F32, [24, 256, 256, 64], Rows, Columns),
+    case("vit_197x2304x768", Element::F32, [1, 197, 2304, 768], Rows, Rows),
+    case("vit_197x3072x768", Element::F32, [1, 197, 3072, 768], Rows, Rows),
+    case("vit_197x768x3072", Element::F32, [1, 197, 768, 3072], Rows, Rows),
+    case("cold_197x49152x768", Element::F32, [1, 197, 49152, 768], Rows, Rows),
+    case("cold_nt_197x49152x768", Element::F32, [1, 197, 49152, 768], Rows, Columns),
+    case("attention_values", Element::F32, [24, 256, 64, 256], Rows, Rows),
     case("nn_512_f64", Element::F64, [1, 512, 512, 512], Rows, Rows),
     case("nn_512_bf16", Element::BF16, [1, 512, 512, 512], Rows, Rows),
     case("nt_512_bf16", Element::BF16, [1, 512, 512, 512], Rows, Columns),
@@ -209,7 +218,7 @@ fn main() {
         2.0 * (threads * multiply_adds_best(rounds)) as f64 / time.as_secs_f64()
     };
     println!("peak {:.0} GFLOP/s of f32 on {threads} threads", peak / 1e9);
-    for (name, bytes) in [("64 MB", 64 << 20), ("8 MB", 8 << 20)] {
+    for (name, bytes) in [("512 MB", 512 << 20), ("64 MB", 64 << 20), ("8 MB", 8 << 20)] {
         println!("reading {name}: {:.1} GB/s", read_bandwidth(&context, bytes) / 1e9);
     }
     println!("{:28} {:>9} {:>9} {:>7} {:>8}", "", "ms", "GFLOP/s", "of peak", "GB/s");

@@ -241,7 +241,12 @@ fn several_dimensions_on_each_axis() {
 
 #[test]
 fn bits_do_not_depend_on_threads() {
-    let (m, n, k) = (61, 133, 1000);
+    for sizes in [[61, 133, 1000], [61, 301, 500]] {
+        bits_of(sizes);
+    }
+}
+
+fn bits_of([m, n, k]: [usize; 3]) {
     let values =
         |count: usize| -> Vec<f32> { (0..count).map(|i| (i as f32 * 0.7).sin()).collect() };
     let (left, right) = (values(m * k), values(k * n));
@@ -350,6 +355,21 @@ fn large_products_on_threads() {
         check(elements, sizes, [ROW, COLUMN, COLUMN], &context);
     }
     check([F32; 3], [1, 300, 150, 100], [ROW, ROW, ROW], &context);
+}
+
+/// Products with more columns than rows: several blocks of k, rows in several parts, a last strip that
+/// fills no tile.
+#[test]
+fn wide_products_in_strips() {
+    use Element::*;
+    for context in &contexts() {
+        for elements in [[F32; 3], [F64; 3], [C64; 3], [BF16, BF16, F32], [I8, I8, I32], [I64; 3]] {
+            let sizes = [1, 61, 301, 420];
+            check(elements, sizes, [ROW, ROW, ROW], context);
+            check(elements, sizes, [COLUMN, COLUMN, COLUMN], context);
+        }
+        check([BF16; 3], [2, 52, 260, 100], [ROW, ROW, ROW], context);
+    }
 }
 
 /// Products with vectors: chunks of k, strips of columns, and what is left over of both.

@@ -3,8 +3,9 @@
 //!
 //! The work is blocked as usual: pieces of both operands are packed so that a micro-kernel reads them in
 //! order. Threads share rectangles of the result ([`grid`]); each packs what it needs, so that nobody waits
-//! for anybody, or, where matrices are large, what all need is packed by all ([`shared`]). No sum is ever split between threads, and k is
-//! cut into blocks by its length alone, so results are the same for any number of threads.
+//! for anybody, or, where matrices are large, what all need is packed by all ([`shared`], [`strips`]). No sum is
+//! ever split between threads, and k is cut into blocks by its length alone, so results are the same for any
+//! number of threads.
 
 pub(crate) mod axis;
 mod grid;
@@ -13,6 +14,7 @@ pub(crate) mod micro;
 pub(crate) mod pack;
 pub(crate) mod sets;
 mod shared;
+mod strips;
 mod transpose;
 pub(crate) mod units;
 pub(crate) mod vector;
@@ -209,6 +211,10 @@ pub(crate) unsafe fn multiply<T: Compute>(
         && product.n.dims.len() <= 1
         && product.k.stride(1).is_some();
     let job = Job { product, kernels, depth, direct };
+    if k > 0 && strips::pays(&job) {
+        // SAFETY: the caller's promise.
+        return unsafe { strips::multiply(context, &job) };
+    }
     if k > 0 && shared::pays(&job, threads) {
         // SAFETY: the caller's promise.
         return unsafe { shared::multiply(context, &job) };

@@ -24,9 +24,9 @@ const BLOCK: usize = 4;
 /// Rows of the other operand up to which a matrix is read where it is.
 const FEW: usize = 16;
 /// Bytes for which the matrix is asked for ahead, rows that are added up.
-const AHEAD: usize = 1024;
+const AHEAD: usize = 512;
 /// The same for lines that are read side by side.
-const LINE_AHEAD: usize = 1024;
+const LINE_AHEAD: usize = 512;
 
 /// How the rows of a matrix with elements of some type are read.
 pub(crate) struct Streams<T> {

@@ -5,7 +5,7 @@ use std::arch::x86_64::*;
 use super::{Kernels, Tile, plain};
 use crate::gemm::units::{Halves, Pair, Quad};
 
-/// Steps of k for which the right operand is asked for ahead.
+/// Steps of k for which the operands are asked for ahead.
 const AHEAD: isize = 12;
 
 macro_rules! kernel {
@@ -34,6 +34,8 @@ macro_rules! kernel {
             }
             let (mut a, mut b) = (tile.a, tile.b);
             for _ in 0..tile.k {
+                // Columns push tiles out of the first cache.
+                _mm_prefetch::<_MM_HINT_T0>(a.wrapping_add(AHEAD as usize * ROWS).cast());
                 let mut row: [$vector; VECTORS] = [$zero(); VECTORS];
                 for j in 0..VECTORS {
                     // SAFETY: the tile's promise: so many values at each step.

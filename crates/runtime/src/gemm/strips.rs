@@ -1,0 +1,199 @@
+//! Large products with no more rows than columns, as of a few hundred tokens with weights: the left operand
+//! is packed once, by all threads, and then each takes strips of columns, which it packs for itself just before
+//! it multiplies them, so that they come from its own cache and pass through no other.
+//!
+//! Sums are the same as those of [`super::Job::compute`]: blocks of k and the order in them are.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rxla_base::Result;
+
+use super::micro::{MAX_ROWS, Tile};
+use super::pack::Steps;
+use super::{Address, Compute, Job, is_arithmetic, out_of_memory, scatter, scratch};
+use crate::context::Context;
+use crate::system;
+
+/// Multiplications from which on it pays.
+const LEAST_WORK: usize = if cfg!(test) { 1 << 20 } else { 1 << 23 };
+/// Bytes of the packed operand: more is done one part after the other.
+const MOST_BYTES: usize = if cfg!(test) { 1 << 15 } else { 4 << 20 };
+/// Strips for each thread, so that nobody waits long for the last one.
+const ROUNDS: usize = 6;
+
+/// Whether this way is the faster one.
+pub(super) fn pays<T: Compute>(job: &Job<'_, T>) -> bool {
+    let product = job.product;
+    let [m, n, k] = [product.m, product.n, product.k].map(super::Axis::len);
+    let work = m.saturating_mul(n).saturating_mul(k);
+    let width = 2 * job.kernels.lanes;
+    !job.direct && work >= LEAST_WORK && m >= 4 * job.kernels.rows && n >= m.max(8 * width)
+}
+
+/// # Safety
+///
+/// As for [`super::multiply`]; k is not zero.
+pub(super) unsafe fn multiply<T: Compute>(context: &Context, job: &Job<'_, T>) -> Result<()> {
+    let Job { product, kernels, depth, .. } = *job;
+    let (m, n, k) = (product.m.len(), product.n.len(), product.k.len());
+    let blocks: Vec<[Steps; 2]> = (0..k)
+        .step_by(depth)
+        .map(|k0| {
+            [0, 1].map(|operand| {
+                let mut steps = Steps::default();
+                product.k.offsets(operand, k0, depth.min(k - k0), &mut steps.places);
+                steps.find_runs();
+                steps
+            })
+        })
+        .collect();
+    let values = depth.min(k).div_ceil(T::STEPS);
+    let tile_size = kernels.rows * values;
+    let tiles = m.div_ceil(kernels.rows);
+    let most = (MOST_BYTES / (blocks.len() * tile_size * size_of::<T>())).clamp(1, tiles);
+    // Parts of nearly the same size.
+    let parts = tiles.div_ceil(most);
+    let packed = scratch::<T>(tiles.div_ceil(parts) * blocks.len() * tile_size)?;
+    let panel_size = 2 * kernels.lanes * (values + T::HEAD);
+    let panels = n.div_ceil(2 * kernels.lanes);
+    // As many panels as half of the second cache keeps.
+    let near = (system::second_cache() / 2 / (panel_size * size_of::<T>())).max(1);
+    let strips = (ROUNDS * context.threads()).clamp(panels.div_ceil(near), panels);
+    for part in 0..parts {
+        let part = Part {
+            job,
+            blocks: &blocks,
+            tiles: part * tiles / parts..(part + 1) * tiles / parts,
+            all: tiles,
+            packed: Address(packed.as_ptr().cast()),
+            tile_size,
+            panel_size,
+        };
+        // A thread's attention is worth so many values.
+        let grain = ((1 << 14) / tile_size).max(1);
+        context.parallel_for(part.tiles.len() * blocks.len(), grain, |begin, end| {
+            for number in begin..end {
+                // SAFETY: every tile has room of its own; the matrix is the caller's promise.
+                unsafe { part.pack(number) };
+            }
+        });
+        let failed = AtomicBool::new(false);
+        context.parallel_for(strips, 1, |begin, end| {
+            for strip in begin..end {
+                let present = strip * panels / strips..(strip + 1) * panels / strips;
+                // SAFETY: the caller's promise; strips are different parts of the result.
+                if unsafe { part.strip(present) }.is_err() {
+                    failed.store(true, Ordering::Relaxed);
+                }
+            }
+        });
+        if failed.into_inner() {
+            return Err(out_of_memory());
+        }
+    }
+    Ok(())
+}
+
+/// Some tiles of rows, over all of k.
+struct Part<'a, T: 'static> {
+    job: &'a Job<'a, T>,
+    /// Of the left and the right operand, by block of k.
+    blocks: &'a [[Steps; 2]],
+    tiles: Range<usize>,
+    /// Tiles of the whole matrix.
+    all: usize,
+    /// Of each tile its blocks.
+    packed: Address<T>,
+    tile_size: usize,
+    panel_size: usize,
+}
+
+impl<T: Compute> Part<'_, T> {
+    /// The rows of a tile; tiles are of nearly the same height.
+    fn rows(&self, tile: usize) -> Range<usize> {
+        let edge = |tile: usize| tile * self.job.product.m.len() / self.all;
+        edge(tile)..edge(tile + 1)
+    }
+
+    /// Where a block of a tile is packed.
+    fn place(&self, tile: usize, block: usize) -> *mut T {
+        let number = (tile - self.tiles.start) * self.blocks.len() + block;
+        self.packed.get().wrapping_add(number * self.tile_size)
+    }
+
+    /// # Safety
+    ///
+    /// As for [`super::multiply`]; nobody else packs this block of a tile.
+    unsafe fn pack(&self, number: usize) {
+        let (tile, block) =
+            (self.tiles.start + number / self.blocks.len(), number % self.blocks.len());
+        let (a, rows) = (self.job.product.a, self.rows(tile));
+        let mut places = Vec::new();
+        self.job.product.m.offsets(0, rows.start, rows.len(), &mut places);
+        let steps = &self.blocks[block][0];
+        // SAFETY: the room is large enough; the matrix is the caller's promise.
+        unsafe { (a.pack)(a.data, &places, steps, rows.len(), self.place(tile, block)) };
+    }
+
+    /// Multiplies all rows with some panels of columns.
+    ///
+    /// # Safety
+    ///
+    /// As for [`super::multiply`]; the tiles are packed.
+    unsafe fn strip(&self, panels: Range<usize>) -> Result<()> {
+        let Job { product, kernels, .. } = *self.job;
+        let width = 2 * kernels.lanes;
+        let spare_size = MAX_ROWS * width;
+        let room = scratch::<T>(panels.len() * self.panel_size + spare_size)?;
+        let spare = room.as_ptr().cast::<T>();
+        let packed = spare.wrapping_add(spare_size);
+        let first = panels.start * width;
+        let count = product.n.len().min(panels.end * width) - first;
+        let [mut sources, mut places, mut rows] = [const { Vec::new() }; 3];
+        product.n.offsets(0, first, count, &mut sources);
+        product.n.offsets(1, first, count, &mut places);
+        let dense = is_arithmetic(&places) == Some(1);
+        for (block, [_, steps]) in self.blocks.iter().enumerate() {
+            for (panel, sources) in sources.chunks(width).enumerate() {
+                let into = packed.wrapping_add(panel * self.panel_size);
+                // SAFETY: the room is large enough; the matrix is the caller's promise.
+                unsafe { (product.b.pack)(product.b.data, sources, steps, width, into) };
+            }
+            let values = steps.places.len().div_ceil(T::STEPS);
+            for tile in self.tiles.clone() {
+                let range = self.rows(tile);
+                product.m.offsets(1, range.start, range.len(), &mut rows);
+                let row_step = is_arithmetic(&rows);
+                let kernel = kernels.table[1][rows.len() - 1];
+                for (panel, columns) in places.chunks(width).enumerate() {
+                    let b = packed.wrapping_add(panel * self.panel_size).cast_const();
+                    let mut task = Tile {
+                        k: values,
+                        a: self.place(tile, block),
+                        b: b.wrapping_add(T::HEAD * width),
+                        b_step: width as isize,
+                        start: if T::HEAD > 0 { b } else { std::ptr::null() },
+                        c: spare,
+                        c_step: width as isize,
+                        add: false,
+                    };
+                    if let (true, true, Some(c_step)) = (dense, columns.len() == width, row_step) {
+                        task.c = product.c.wrapping_offset(rows[0] + columns[0]);
+                        task.c_step = c_step;
+                        task.add = block > 0;
+                        // SAFETY: both operands are packed; the result is the caller's promise.
+                        unsafe { kernel(&task) };
+                        continue;
+                    }
+                    // SAFETY: as above, and the room is enough for the largest tile.
+                    unsafe {
+                        kernel(&task);
+                        scatter(spare, width, product.c, &rows, columns, block > 0);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
