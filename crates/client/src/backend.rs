@@ -5,7 +5,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use rxla_base::{Error, Result};
+use rxla_base::{Error, Memory, Result};
 use rxla_flags::Flags;
 use rxla_hlo::{Literal, Module};
 
@@ -26,6 +26,12 @@ pub trait Backend: Send + Sync {
 
     /// Compiles a verified module. `UNIMPLEMENTED` means that another backend may try.
     fn compile(&self, module: &Arc<Module>, options: &CompileOptions) -> Result<Box<dyn Program>>;
+
+    /// Memory of so many bytes in which its programs read arguments best, with any values; `None` if all
+    /// memory is the same to it.
+    fn memory(&self, _bytes: usize) -> Option<Result<Arc<dyn Memory>>> {
+        None
+    }
 
     /// What names the program that this backend makes of `source` (bytes that say all that it
     /// depends on), in this process and later ones; `None` if it keeps no programs.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use rxla_base::{Error, Result};
 use rxla_flags::Flags;
+use rxla_hlo::literal::Bytes;
 use rxla_hlo::{Literal, Module};
 
 use crate::backend::Backend;
@@ -118,6 +119,18 @@ impl Client {
     pub fn buffer_in(&self, literal: impl Into<Literal>, memory: &Memory) -> Result<Arc<Buffer>> {
         let device = self.device_of(memory)?;
         Ok(Arc::new(Buffer::from_literal(literal.into(), device, memory)?))
+    }
+
+    /// A copy of bytes in memory that programs read best, for the contents of a buffer.
+    pub fn copy_of(&self, bytes: &[u8]) -> Result<Bytes> {
+        let backend = self.0.backends.first();
+        let memory = backend.and_then(|backend| backend.memory(bytes.len())).transpose()?;
+        let Some(mut memory) = memory else { return Bytes::copy_of(bytes) };
+        Arc::get_mut(&mut memory)
+            .ok_or_else(|| Error::internal("new memory that is shared"))?
+            .as_mut_slice()
+            .copy_from_slice(bytes);
+        Ok(Bytes::provided(memory))
     }
 
     /// The device that a memory of this client belongs to.

@@ -153,3 +153,16 @@ ENTRY main {
     assert_eq!(outputs[0][0].literal().unwrap(), vector([6.0, 5.0]));
     assert_eq!(outputs[1][0].literal().unwrap(), vector([5.0, 6.0]));
 }
+
+#[test]
+fn copies_for_buffers_are_written_in_place_and_may_be_empty() {
+    let client = Client::cpu().unwrap();
+    for size in [0, 5, 3 << 20] {
+        let source: Vec<u8> = (0..size).map(|index| index as u8).collect();
+        let mut copy = client.copy_of(&source).unwrap();
+        assert_eq!(copy.as_slice(), source);
+        let address = copy.as_slice().as_ptr();
+        assert!(copy.is_unique() && address.addr().is_multiple_of(64));
+        assert_eq!(copy.make_mut().as_ptr(), address);
+    }
+}

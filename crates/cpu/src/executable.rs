@@ -63,6 +63,11 @@ pub fn resolve(name: &str) -> Option<*const u8> {
 /// Of how many threads the pool is made. 0: as many as there are cores for this process.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
+/// Memory for an array, of any value: in huge pages if it is large, as results lie.
+pub fn memory(bytes: usize) -> Result<Arc<dyn Memory>> {
+    Ok(Arc::new(Allocator::shared().allocate(bytes)?))
+}
+
 /// How many threads all programs of the process share; without effect once one has run.
 pub fn use_threads(threads: usize) {
     THREADS.store(threads.min(MOST_THREADS), Relaxed);

@@ -47,7 +47,7 @@ use rxla_llvm::Compiler;
 use rxla_passes::{Event, Report, RunOptions, Verify};
 
 pub use compile::{Options, compile, timings};
-pub use executable::{Executable, use_threads};
+pub use executable::{Executable, memory, use_threads};
 pub use fuse::scheduled_computations;
 pub use program::{Callees, Marks};
 pub use rxla_llvm::{Cpu, DiskCache, Key, warm_up};

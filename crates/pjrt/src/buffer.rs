@@ -157,7 +157,7 @@ entry! {
             }
         } else {
             let bytes = if dense {
-                Bytes::copy_of(source)?
+                client.client.copy_of(source)?
             } else {
                 strided::read_strided(source, &array.dims, strides, width)?
             };

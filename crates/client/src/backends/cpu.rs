@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use rxla_base::{RecordReader, RecordWriter, Result};
+use rxla_base::{Memory, RecordReader, RecordWriter, Result};
 use rxla_cpu::{Executable, Key, Marks};
 use rxla_flags::Flags;
 use rxla_hlo::{Literal, Module};
@@ -49,6 +49,10 @@ impl Backend for CpuBackend {
         let options = rxla_cpu::Options { flags, ..self.options.clone() };
         let executable = rxla_cpu::compile(module, &options)?;
         Ok(Box::new(Compiled::new(executable, options)))
+    }
+
+    fn memory(&self, bytes: usize) -> Option<Result<Arc<dyn Memory>>> {
+        Some(rxla_cpu::memory(bytes))
     }
 
     fn key(&self, source: &[&[u8]]) -> Option<ProgramKey> {
