@@ -9,7 +9,7 @@ mod reduce;
 mod trial;
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use rxla_base::{Error, Result};
@@ -59,12 +59,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     let trial = Trial::new(&arguments.output, arguments.tolerance, arguments.timeout)?;
     let mut start =
         Candidate { module: input.module.clone(), values: values(Random::signed(seed))? };
+    let began = Instant::now();
     let mut verdict = trial.judge(&start, "")?;
     // Numbers as they begin in a model grow less from layer to layer.
     if matches!(verdict, Verdict::Blind | Verdict::Unstable(_)) {
         start.values = values(Random::weights(seed))?;
         verdict = trial.judge(&start, "")?;
     }
+    let depth = if began.elapsed() > SLOW { Depth::Flags } else { Depth::Rewrite };
     match &verdict {
         Verdict::Blind => {
             return Err(Error::invalid_argument(format!(
@@ -83,7 +85,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     output::result(&format!("{verdict}\n\n"))?;
     let (begins, remedy) = match &verdict {
         Verdict::Unstable(_) => (Begins::Unsure, None),
-        _ => (Begins::WithFault, blame(&trial, &start, &arguments.output)?),
+        _ => (Begins::WithFault, blame(&trial, &start, &arguments.output, depth)?),
     };
     let (mut tried, mut shown) = (0, 0);
     let began = Instant::now();
@@ -127,7 +129,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     trial.write(&minimal, &snapshot)?;
     output::result(&format!("\n{}\n", text.trim_end()))?;
     output::result(&format!("\n{}\n", trial.judge(&minimal, "")?))?;
-    blame(&trial, &minimal, &arguments.output)?;
+    blame(&trial, &minimal, &arguments.output, Depth::Rewrite)?;
     output::result(&format!(
         "\nwritten to {} and, with its arguments, {}\n",
         path.display(),
@@ -136,11 +138,31 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
     Ok(Answer::No)
 }
 
+/// No pass changes anything.
+const NO_PASSES: &str = "--rxla_max_rewrites=0";
+
+/// A trial that takes longer is not made for each of many rewrites; the smallest module tells the same sooner.
+const SLOW: Duration = Duration::from_secs(8);
+
+/// How far one wants to know.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    /// By which flags the fault goes away.
+    Flags,
+    /// And which rewrite makes it.
+    Rewrite,
+}
+
 /// Says what has to be left out for the fault to go away, and gives the flags that do it.
-fn blame(trial: &Trial, candidate: &Candidate, folder: &Path) -> Result<Option<String>> {
+fn blame(
+    trial: &Trial,
+    candidate: &Candidate,
+    folder: &Path,
+    depth: Depth,
+) -> Result<Option<String>> {
     let without =
         |flags: &str| Ok::<bool, Error>(trial.judge(candidate, flags)? == Verdict::Agrees);
-    let by_passes = without("--rxla_max_rewrites=0")?;
+    let by_passes = without(NO_PASSES)?;
     if !by_passes {
         output::result("wrong without any pass, too: the fault is in what comes after them\n")?;
     }
@@ -156,7 +178,13 @@ fn blame(trial: &Trial, candidate: &Candidate, folder: &Path) -> Result<Option<S
     }
     match (&found, by_passes) {
         (Some(_), true) => output::result("right without passes, too: only they make it so\n")?,
-        (None, true) => return blame_rewrite(trial, candidate, folder).map(Some),
+        (None, true) if depth == Depth::Rewrite => {
+            return blame_rewrite(trial, candidate, folder).map(Some);
+        }
+        (None, true) => {
+            output::result("right without any pass: one of them is at fault\n")?;
+            found = Some(NO_PASSES.to_owned());
+        }
         (None, false) => output::result(
             "neither vectors nor shared buffers are at fault: kernels or the driver are\n",
         )?,
@@ -182,7 +210,7 @@ fn blame_rewrite(trial: &Trial, candidate: &Candidate, folder: &Path) -> Result<
     trial.optimized(candidate, &limit(right), &before)?;
     let Some((_, pass)) = trial.optimized(candidate, &limit(wrong), &after)? else {
         output::result(&format!("the rewrite number {wrong} of {all} ends the process\n"))?;
-        return Ok(limit(0));
+        return Ok(NO_PASSES.to_owned());
     };
     output::result(&format!(
         "wrong from rewrite number {wrong} of {all} on, which is by `{pass}`"
@@ -195,7 +223,7 @@ fn blame_rewrite(trial: &Trial, candidate: &Candidate, folder: &Path) -> Result<
         }
         _ => {
             output::result("; leaving the whole pass out does not help\n")?;
-            limit(0)
+            NO_PASSES.to_owned()
         }
     };
     let read = |path: &Path| input::read(&path.to_string_lossy(), Layouts::Keep);
