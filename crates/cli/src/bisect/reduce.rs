@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 use rxla_base::Result;
-use rxla_hlo::{InstructionId, Literal, Module, Op, Shape};
+use rxla_diff::{Computation, Details, Graph, Node};
+use rxla_hlo::{ComputationId, InstructionId, Literal, Module, Op, Shape};
 use rxla_interpreter::{Interpreter, Options};
 
 use crate::isolate::become_entry;
@@ -85,7 +86,7 @@ pub(crate) fn reduce(
     let mut any = begins == Begins::WithFault;
     loop {
         let before = best.size();
-        for step in [roots, bodies, elements, cuts, operands, others] {
+        for step in [roots, bodies, elements, cuts, operands, twins, others] {
             while let Some(smaller) = step(&best, shows)? {
                 best = smaller;
                 any = true;
@@ -241,6 +242,32 @@ fn values(best: &Candidate, ids: &[InstructionId]) -> Result<Vec<Literal>> {
     }
 }
 
+/// One computation in place of several that are equal.
+fn twins(best: &Candidate, shows: Shows<'_>) -> Result<Option<Candidate>> {
+    let graph = Graph::new(&best.module, Details::Meaning);
+    let equal = |a: &Computation, b: &Computation| {
+        let node = |a: &Node, b: &Node| {
+            (a.opcode, &a.shape, &a.attributes) == (b.opcode, &b.shape, &b.attributes)
+                && (&a.operands, &a.calls) == (&b.operands, &b.calls)
+        };
+        a.root == b.root
+            && a.nodes.len() == b.nodes.len()
+            && a.nodes.iter().zip(&b.nodes).all(|(a, b)| node(a, b))
+    };
+    let ids = best.module.computations().to_vec();
+    let first = |id: ComputationId| {
+        let place = ids.iter().position(|&other| other == id)?;
+        let twin = |other: &Computation| equal(other, &graph.computations[place]);
+        Some(ids[graph.computations.iter().position(twin)?])
+    };
+    let mut made = best.clone();
+    for id in best.module.instruction_ids() {
+        let op = &mut made.module[id].op;
+        op.map_computations(&mut |called| first(called).unwrap_or(called));
+    }
+    accept(made.tidy(), best, shows)
+}
+
 /// Another value in place of one of its shape, where few are left: any that is computed before it.
 fn others(best: &Candidate, shows: Shows<'_>) -> Result<Option<Candidate>> {
     const MOST: usize = 100;
@@ -249,9 +276,6 @@ fn others(best: &Candidate, shows: Shows<'_>) -> Result<Option<Candidate>> {
         return Ok(None);
     }
     for (place, &id) in order.iter().enumerate().rev() {
-        if matches!(best.module[id].op, Op::Parameter(_)) {
-            continue;
-        }
         for &other in &order[..place] {
             if best.module[other].shape.compatible(&best.module[id].shape) {
                 let mut made = best.clone();
