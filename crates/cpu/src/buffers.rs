@@ -3,12 +3,15 @@
 //! Each value starts with memory of its own. Then values are merged into one piece of memory where
 //! that saves a copy or a buffer and where their lives do not collide: results with the outputs
 //! they become, what a loop's body makes with what the loop carries, an operand that dies with a
-//! result that may overwrite it. What could not be merged is copied, and only that; the copies are
-//! part of the result. What dies before a result is written may have that result's memory until then.
+//! result that may overwrite it. What could not be merged is copied, and only that, or in loops takes
+//! turns with the memory it is wanted in; the copies are part of the result. What dies before a result
+//! is written may have that result's memory until then.
 //! Other pieces of memory share one block, first the large ones, each at the offset that fits best.
 //!
 //! Arrays of one element live in registers and have no memory. Parameters are only read, unless
 //! the caller gave their memory for an output.
+
+mod turns;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use rxla_hlo::{ArrayShape, ElementType};
@@ -16,6 +19,7 @@ use rxla_hlo::{ArrayShape, ElementType};
 use crate::liveness::{FOREVER, Range, ranges};
 use crate::place::place;
 use crate::plan::{Block, Compute, Leaf, Origin, Plan, Step, ValueId};
+use turns::Turning;
 
 /// Where a value lives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -48,11 +52,24 @@ pub struct Move {
     pub bytes: u64,
 }
 
+/// Places that take turns: where an iteration ends, what lies in `spare` is the first's next value and
+/// what the first held the second's, if there is a second. Nobody else has their memory while the
+/// loop runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Turn {
+    pub spare: Place,
+    pub first: Place,
+    pub second: Option<Place>,
+    pub bytes: u64,
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct Buffers {
     places: FxHashMap<ValueId, Place>,
     /// By position: the head or end of a loop, the end of a block.
     moves: FxHashMap<u32, Vec<Move>>,
+    /// By the end of the loop; they come after the moves there.
+    turns: FxHashMap<u32, Vec<Turn>>,
     pub outputs: Vec<Output>,
     /// Arguments whose memory becomes an output's: (argument, output). The caller must see to it
     /// that the output's memory holds the argument when the program starts.
@@ -107,6 +124,7 @@ impl Buffers {
             assignment.merge_in_place();
         }
         if care == Care::Due {
+            assignment.take_turns();
             assignment.lodge_in_results();
         }
         assignment.finish()
@@ -124,6 +142,11 @@ impl Buffers {
     /// What is moved at a position, in order.
     pub fn moves(&self, position: u32) -> &[Move] {
         self.moves.get(&position).map_or(&[], Vec::as_slice)
+    }
+
+    /// What takes turns in the loop that ends at a position.
+    pub fn turns(&self, position: u32) -> &[Turn] {
+        self.turns.get(&position).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -188,6 +211,9 @@ struct Assignment<'a> {
     may_meet: FxHashSet<(u32, u32)>,
     wants: Vec<Want>,
     in_place: Vec<(u32, u32)>,
+    /// Heads and ends.
+    loops: Vec<(u32, u32)>,
+    turns: Vec<Turning>,
     outputs: Vec<Output>,
     output_pieces: FxHashMap<usize, u32>,
     aliases: Vec<(usize, usize)>,
@@ -206,6 +232,8 @@ impl<'a> Assignment<'a> {
             may_meet: FxHashSet::default(),
             wants: Vec::new(),
             in_place: Vec::new(),
+            loops: Vec::new(),
+            turns: Vec::new(),
             outputs: Vec::new(),
             output_pieces: FxHashMap::default(),
             aliases: Vec::new(),
@@ -286,6 +314,7 @@ impl<'a> Assignment<'a> {
             match step {
                 Step::Compute(compute) => self.enter_compute(compute, in_place),
                 Step::While(step) => {
+                    self.loops.push((step.head, step.end));
                     for carry in &step.carries {
                         let Some(param) = self.piece(carry.param) else { continue };
                         let range = Range { start: 2 * step.end, end: 2 * step.end + 1 };
@@ -471,7 +500,9 @@ impl<'a> Assignment<'a> {
         let mut by_position: FxHashMap<u32, Vec<(ValueId, u32)>> = FxHashMap::default();
         for want in &self.wants {
             let source = self.piece_of.get(&want.value).map(|&piece| self.class(piece));
-            if source != Some(self.class(want.target)) {
+            let target = self.class(want.target);
+            let turned = self.turns.iter().any(|turn| turn.replaces(want.position, source, target));
+            if source != Some(target) && !turned {
                 by_position.entry(want.position).or_default().push((want.value, want.target));
             }
         }
@@ -508,7 +539,17 @@ impl<'a> Assignment<'a> {
             let list = list.filter(|step| step.bytes > 0).collect();
             moves.insert(position, list);
         }
-        Buffers { places, moves, outputs: self.outputs, aliases: self.aliases, temp_bytes }
+        let mut turns: FxHashMap<u32, Vec<Turn>> = FxHashMap::default();
+        for turn in &self.turns {
+            let place = |class: u32| class_places[class as usize];
+            turns.entry(turn.end).or_default().push(Turn {
+                spare: place(turn.spare),
+                first: place(turn.first),
+                second: turn.second.map(place),
+                bytes: self.classes[turn.spare as usize].bytes,
+            });
+        }
+        Buffers { places, moves, turns, outputs: self.outputs, aliases: self.aliases, temp_bytes }
     }
 
     fn class(&self, piece: u32) -> u32 {

@@ -14,6 +14,7 @@ mod lapack;
 mod memory;
 mod runtime;
 mod sort;
+mod turns;
 
 pub(crate) use runtime::in_place;
 
@@ -106,6 +107,7 @@ pub(crate) fn generate(
         arguments: FxHashMap::default(),
         results: FxHashMap::default(),
         registers: FxHashMap::default(),
+        turned: FxHashMap::default(),
         pool: Pool::default(),
         functions: Vec::new(),
         known: FxHashMap::default(),
@@ -156,6 +158,8 @@ struct Driver<'a> {
     results: FxHashMap<usize, Value>,
     /// Arrays of one element.
     registers: FxHashMap<ValueId, Element>,
+    /// Where places are that take turns in an open loop.
+    turned: FxHashMap<Place, Value>,
     pool: Pool,
     functions: Vec<Function>,
     /// Functions by what is in them, so that equal ones are one.
@@ -270,6 +274,9 @@ impl Driver<'_> {
 
     /// The address of a place in memory.
     fn address(&mut self, b: &mut Builder, place: Place) -> Value {
+        if let Some(&address) = self.turned.get(&place) {
+            return address;
+        }
         match place {
             Place::Register => unreachable!("registers have no address"),
             Place::Argument(number) => self.arguments[&number],
@@ -293,13 +300,17 @@ impl Driver<'_> {
         let buffers = self.buffers;
         for step in buffers.moves(position) {
             let (to, from) = (self.address(b, step.to), self.address(b, step.from));
-            let large = step.bytes >= SHARED_COPY;
-            let bytes = b.index(step.bytes as i64);
-            if large {
-                self.check(b, "rxla_copy", vec![self.context, to, from, bytes]);
-            } else {
-                b.call_runtime("memcpy", vec![to, from, bytes], Some(Type::PTR));
-            }
+            self.copy(b, to, from, step.bytes);
+        }
+    }
+
+    fn copy(&mut self, b: &mut Builder, to: Value, from: Value, bytes: u64) {
+        let large = bytes >= SHARED_COPY;
+        let bytes = b.index(bytes as i64);
+        if large {
+            self.check(b, "rxla_copy", vec![self.context, to, from, bytes]);
+        } else {
+            b.call_runtime("memcpy", vec![to, from, bytes], Some(Type::PTR));
         }
     }
 

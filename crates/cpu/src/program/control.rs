@@ -30,6 +30,12 @@ impl Driver<'_> {
             self.set_register(carry.param, &mut params.into_iter());
             self.set_register(carry.result, &mut results.into_iter());
         }
+        let mut turns = Vec::new();
+        for turn in self.buffers.turns(step.end) {
+            let turning = self.turn(b, *turn);
+            carried.extend(turning.carried());
+            turns.push(turning);
+        }
         self.depth += 1;
         let mut outcome = Ok(());
         let before = b.block(|b| {
@@ -50,11 +56,15 @@ impl Driver<'_> {
                     next.extend(memory::parts(self.register(b, carry.next)));
                 }
             }
+            next.extend(turns.iter().flat_map(|turning| turning.next(b)));
             next
         });
         self.depth -= 1;
         outcome?;
         b.push(Statement::While { carried, before, body });
+        for turning in turns.into_iter().rev() {
+            self.turn_home(b, &turning);
+        }
         Ok(())
     }
 

@@ -71,6 +71,92 @@ fn loops_that_exchange_what_they_carry() {
     );
 }
 
+/// Arrays that are large enough to change places rather than be copied: one, and two of which one
+/// follows the other, in a loop inside a loop, after any number of iterations.
+#[test]
+fn loops_whose_arrays_change_places() {
+    let text = |inner: i32, outer: i32| {
+        format!(
+            "HloModule m
+            add {{
+              a = f32[] parameter(0)
+              b = f32[] parameter(1)
+              ROOT c = f32[] add(a, b)
+            }}
+            inner {{
+              s = (s32[], f32[300], f32[300], f32[300]) parameter(0)
+              i = s32[] get-tuple-element(s), index=0
+              now = f32[300] get-tuple-element(s), index=1
+              before = f32[300] get-tuple-element(s), index=2
+              other = f32[300] get-tuple-element(s), index=3
+              one = s32[] constant(1)
+              j = s32[] add(i, one)
+              turned = f32[300] reverse(now), dimensions={{0}}
+              half = f32[] constant(0.5)
+              halves = f32[300] broadcast(half), dimensions={{}}
+              scaled = f32[300] multiply(turned, halves)
+              next = f32[300] subtract(scaled, before)
+              low = f32[150] slice(other), slice={{[0:150]}}
+              high = f32[150] slice(other), slice={{[150:300]}}
+              swapped = f32[300] concatenate(high, low), dimensions={{0}}
+              mixed = f32[300] add(swapped, halves)
+              ROOT t = (s32[], f32[300], f32[300], f32[300]) tuple(j, next, now, mixed)
+            }}
+            inner_more {{
+              s = (s32[], f32[300], f32[300], f32[300]) parameter(0)
+              i = s32[] get-tuple-element(s), index=0
+              n = s32[] constant({inner})
+              ROOT c = pred[] compare(i, n), direction=LT
+            }}
+            outer {{
+              s = (s32[], f32[300], f32[300], f32[300]) parameter(0)
+              i = s32[] get-tuple-element(s), index=0
+              now = f32[300] get-tuple-element(s), index=1
+              before = f32[300] get-tuple-element(s), index=2
+              other = f32[300] get-tuple-element(s), index=3
+              one = s32[] constant(1)
+              j = s32[] add(i, one)
+              zero = s32[] constant(0)
+              start = (s32[], f32[300], f32[300], f32[300]) tuple(zero, now, before, other)
+              w = (s32[], f32[300], f32[300], f32[300]) while(start), condition=inner_more, body=inner
+              x = f32[300] get-tuple-element(w), index=1
+              y = f32[300] get-tuple-element(w), index=2
+              z = f32[300] get-tuple-element(w), index=3
+              flipped = f32[300] reverse(z), dimensions={{0}}
+              ROOT t = (s32[], f32[300], f32[300], f32[300]) tuple(j, flipped, x, y)
+            }}
+            outer_more {{
+              s = (s32[], f32[300], f32[300], f32[300]) parameter(0)
+              i = s32[] get-tuple-element(s), index=0
+              now = f32[300] get-tuple-element(s), index=1
+              nothing = f32[] constant(0)
+              sum = f32[] reduce(now, nothing), dimensions={{0}}, to_apply=add
+              n = s32[] constant({outer})
+              fewer = pred[] compare(i, n), direction=LT
+              nan = pred[] compare(sum, sum), direction=NE
+              some = pred[] not(nan)
+              ROOT c = pred[] and(fewer, some)
+            }}
+            ENTRY e {{
+              a = f32[300] parameter(0)
+              i = f32[300] iota(), iota_dimension=0
+              b = f32[300] add(a, i)
+              c = f32[300] multiply(b, i)
+              zero = s32[] constant(0)
+              t = (s32[], f32[300], f32[300], f32[300]) tuple(zero, b, a, c)
+              ROOT w = (s32[], f32[300], f32[300], f32[300]) while(t), condition=outer_more, body=outer
+            }}"
+        )
+    };
+    let values: Vec<String> = (0..300).map(|i| (i % 7 - 3).to_string()).collect();
+    let argument = format!("f32[300]{{0}} {{{}}}", values.join(", "));
+    for inner in 0..5 {
+        for outer in 0..5 {
+            check(&text(inner, outer), &[argument.as_str()]);
+        }
+    }
+}
+
 #[test]
 fn branches() {
     let text = |index: &str| {
