@@ -30,7 +30,7 @@ use crate::context::Context;
 use axis::Axis;
 use grid::Grid;
 use micro::{Kernels, MAX_ROWS, Tile};
-use pack::{Pack, Steps, prefetch_rows};
+use pack::{Pack, Steps, is_near, prefetch_rows};
 use vector::Streams;
 
 /// A type that sums are computed in. Integers wrap.
@@ -280,6 +280,7 @@ impl<T: Compute> Job<'_, T> {
         let panel_size = width * (values + T::HEAD);
         let right = room::<T>(right, if self.direct { 1 } else { panels } * panel_size)?;
         product.n.offsets(1, columns.start, columns.len(), column_places);
+        let all_dense = is_arithmetic(column_places) == Some(1);
         // Tiles of nearly the same height.
         let tiles = rows.len().div_ceil(kernels.rows);
         let edge = |tile: usize| rows.start + tile * rows.len() / tiles;
@@ -303,6 +304,8 @@ impl<T: Compute> Job<'_, T> {
                     pack_panel(panel, width, right.wrapping_add(panel * panel_size));
                 }
             }
+            // What is small is in the cache already, or soon read anyway.
+            let fetches = panels * depth > 64 && is_near(product.a.width, kernels.rows, steps_a);
             for tile in 0..tiles {
                 let (first, height) = (edge(tile), edge(tile + 1) - edge(tile));
                 product.m.offsets(0, first, height, row_places);
@@ -310,15 +313,16 @@ impl<T: Compute> Job<'_, T> {
                 unsafe { (product.a.pack)(product.a.data, row_places, steps_a, height, left) };
                 product.m.offsets(1, first, height, row_places);
                 let row_step = is_arithmetic(row_places);
-                // What is small is in the cache already, or soon read anyway.
-                if tile + 1 < tiles && panels * depth > 64 {
+                next_places.clear();
+                if tile + 1 < tiles && fetches {
                     let next = edge(tile + 1);
                     product.m.offsets(0, next, edge(tile + 2) - next, next_places);
-                    prefetch_rows(product.a.data, product.a.width, next_places, steps_a);
                 }
                 for panel in 0..panels {
                     let first = panel * width;
                     let count = width.min(columns.len() - first);
+                    let (data, part) = (product.a.data, [panel, panels]);
+                    prefetch_rows(data, product.a.width, next_places, steps_a, part);
                     let vectors = count.div_ceil(kernels.lanes);
                     let lanes = vectors * kernels.lanes;
                     let (b, b_step) = if !self.direct {
@@ -333,7 +337,7 @@ impl<T: Compute> Job<'_, T> {
                         (right.cast_const(), lanes)
                     };
                     let column_places = &column_places[first..first + count];
-                    let dense = is_arithmetic(column_places) == Some(1);
+                    let dense = all_dense || is_arithmetic(column_places) == Some(1);
                     let mut task = Tile {
                         k: values,
                         a: left.cast_const(),

@@ -46,20 +46,28 @@ pub(super) fn prefetch<S>(place: *const S) {
     let _ = place;
 }
 
-/// Asks for rows that are going to be packed next, as far as they fit into the first cache beside what
-/// is in use.
-pub(super) fn prefetch_rows(matrix: *const u8, element: usize, rows: &[isize], steps: &Steps) {
-    const MOST: usize = 320;
-    let lines = |run: usize| (run * element).div_ceil(64);
-    let total: usize = steps.runs.iter().map(|&run| lines(run)).sum();
-    if total.saturating_mul(rows.len()) > MOST {
-        return;
-    }
-    for &row in rows {
+/// Whether so many rows fit into the first cache beside what is in use, so that they are worth asking for
+/// while others are multiplied.
+pub(super) fn is_near(element: usize, rows: usize, steps: &Steps) -> bool {
+    const MOST_LINES: usize = 320;
+    let lines: usize = steps.runs.iter().map(|&run| (run * element).div_ceil(64)).sum();
+    lines.saturating_mul(rows) <= MOST_LINES
+}
+
+/// Asks for the part `number` of `parts` of rows that are going to be packed next. All at once would be more
+/// than the processor can keep in flight.
+pub(super) fn prefetch_rows(
+    matrix: *const u8,
+    element: usize,
+    rows: &[isize],
+    steps: &Steps,
+    [number, parts]: [usize; 2],
+) {
+    for &row in &rows[number * rows.len() / parts..(number + 1) * rows.len() / parts] {
         let mut p = 0;
         for &run in &steps.runs {
             let start = matrix.wrapping_offset((row + steps.places[p]) * element as isize);
-            for line in 0..lines(run) {
+            for line in 0..(run * element).div_ceil(64) {
                 prefetch(start.wrapping_add(line * 64));
             }
             p += run;

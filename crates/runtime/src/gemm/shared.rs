@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rxla_base::Result;
 
 use super::micro::{MAX_ROWS, Tile};
-use super::pack::{Steps, prefetch_rows};
+use super::pack::{Steps, is_near, prefetch_rows};
 use super::{Address, Compute, Job, is_arithmetic, out_of_memory, scatter, scratch};
 use crate::context::Context;
 use crate::system;
@@ -154,6 +154,7 @@ impl<T: Compute> Block<'_, T> {
         let spare = left.wrapping_add(tiles.len() * tile_size);
         let near = system::second_cache() / 2 / (self.panel_size * size_of::<T>());
         let (mut places, mut next_places) = (Vec::new(), Vec::new());
+        let fetches = is_near(product.a.width, kernels.rows, &self.steps[0]);
         for first in panels.clone().step_by(near.max(1)) {
             let some = first..panels.end.min(first + near.max(1));
             for (number, tile) in tiles.clone().enumerate() {
@@ -163,31 +164,39 @@ impl<T: Compute> Block<'_, T> {
                     product.m.offsets(0, edge(tile), height, &mut places);
                     // SAFETY: the room is large enough; the matrix is the caller's promise.
                     unsafe { (product.a.pack)(product.a.data, &places, &self.steps[0], height, a) };
-                    if tile + 1 < tiles.end {
-                        let next = edge(tile + 1);
-                        product.m.offsets(0, next, edge(tile + 2) - next, &mut next_places);
-                        let (data, width) = (product.a.data, product.a.width);
-                        prefetch_rows(data, width, &next_places, &self.steps[0]);
-                    }
+                }
+                next_places.clear();
+                if fetches && first == panels.start && tile + 1 < tiles.end {
+                    let next = edge(tile + 1);
+                    product.m.offsets(0, next, edge(tile + 2) - next, &mut next_places);
                 }
                 product.m.offsets(1, edge(tile), height, &mut places);
                 // SAFETY: the caller's promise.
-                unsafe { self.row(a, &places, some.clone(), spare) };
+                unsafe { self.row(a, &places, some.clone(), &next_places, spare) };
             }
         }
         Ok(())
     }
 
-    /// Multiplies a tile's rows with panels.
+    /// Multiplies a tile's rows with panels, while the next rows are fetched.
     ///
     /// # Safety
     ///
     /// As for [`Block::compute`]; `a` holds the rows, and there is room for a tile at `spare`.
-    unsafe fn row(&self, a: *const T, rows: &[isize], panels: Range<usize>, spare: *mut T) {
+    unsafe fn row(
+        &self,
+        a: *const T,
+        rows: &[isize],
+        panels: Range<usize>,
+        next: &[isize],
+        spare: *mut T,
+    ) {
         let Job { product, kernels, .. } = *self.job;
         let width = 2 * kernels.lanes;
         let row_step = is_arithmetic(rows);
-        for panel in panels {
+        for (number, panel) in panels.clone().enumerate() {
+            let part = [number, panels.len()];
+            prefetch_rows(product.a.data, product.a.width, next, &self.steps[0], part);
             let first = panel * width;
             let count = width.min(self.columns.len() - first);
             let b = self.packed.get().wrapping_add(panel * self.panel_size).cast_const();
@@ -204,7 +213,8 @@ impl<T: Compute> Block<'_, T> {
                 add: false,
             };
             let columns = &self.places[first..first + count];
-            if let (true, true, Some(c_step)) = (self.dense, count == width, row_step) {
+            let dense = self.dense || is_arithmetic(columns) == Some(1);
+            if let (true, true, Some(c_step)) = (dense, count == width, row_step) {
                 task.c = product.c.wrapping_offset(rows[0] + columns[0]);
                 task.c_step = c_step;
                 task.add = self.add;

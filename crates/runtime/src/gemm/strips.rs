@@ -153,7 +153,7 @@ impl<T: Compute> Part<'_, T> {
         let [mut sources, mut places, mut rows] = [const { Vec::new() }; 3];
         product.n.offsets(0, first, count, &mut sources);
         product.n.offsets(1, first, count, &mut places);
-        let dense = is_arithmetic(&places) == Some(1);
+        let all_dense = is_arithmetic(&places) == Some(1);
         for (block, [_, steps]) in self.blocks.iter().enumerate() {
             for (panel, sources) in sources.chunks(width).enumerate() {
                 let into = packed.wrapping_add(panel * self.panel_size);
@@ -178,6 +178,7 @@ impl<T: Compute> Part<'_, T> {
                         c_step: width as isize,
                         add: false,
                     };
+                    let dense = all_dense || is_arithmetic(columns) == Some(1);
                     if let (true, true, Some(c_step)) = (dense, columns.len() == width, row_step) {
                         task.c = product.c.wrapping_offset(rows[0] + columns[0]);
                         task.c_step = c_step;
