@@ -22,13 +22,17 @@ pub fn static_library(name: TokenStream) -> TokenStream {
                 "::core::option::Option::Some(::core::include_bytes!({path:?}) as &'static [u8])"
             )
         }
-        Some(_) if only_checks(&name, &arguments) => {
-            "::core::option::Option::<&'static [u8]>::None".to_owned()
-        }
+        Some(_) if only_checks(&name, &arguments) => nothing(),
+        // An editor, not the compiler.
+        None if !arguments.iter().any(|argument| argument == "--extern") => nothing(),
         Some(path) => format!("::core::compile_error!(\"there is no {}\")", path.display()),
         None => format!("::core::compile_error!(\"`{name}` is no dependency of this crate\")"),
     };
     code.parse().expect("this is Rust")
+}
+
+fn nothing() -> String {
+    "::core::option::Option::<&'static [u8]>::None".to_owned()
 }
 
 /// What the compiler is told of where a dependency is.
