@@ -9,14 +9,18 @@
 //! with strides) meets zeros most of the time. It is taken apart by the remainder of the result's place:
 //! each part is a convolution of the operand as it is, with the taps that meet elements.
 
+mod pad;
+mod parts;
+
 use rxla_base::{Error, Result};
 
-use crate::allocator::{Allocator, Block};
+use crate::allocator::Allocator;
 use crate::context::Context;
 use crate::dot::{self, BatchDim, Decoder, Dim, Dot};
-use crate::element::{Any, Element, Elements, Load, Store};
-use crate::gemm::Address;
+use crate::element::{Any, Element, Elements};
 use crate::status::{Status, guard};
+use pad::{convert, narrow, pad};
+use parts::{Plan, plan};
 
 /// One spatial dimension. Strides are in elements of the operand they belong to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -287,77 +291,6 @@ unsafe fn run<E: Elements>(
     Ok(())
 }
 
-/// A part of the result along one dimension, and the taps that it needs.
-#[derive(Clone, Copy, Debug)]
-struct Part {
-    /// The first place, the distance to the next, how many.
-    places: [usize; 3],
-    /// The same for taps.
-    taps: [usize; 3],
-    /// Where the first tap of the first place is in the operand.
-    start: isize,
-    /// How far the next place and the next tap are in the operand.
-    steps: [usize; 2],
-}
-
-impl Part {
-    /// The first and the last place in the operand that is read.
-    fn reach(&self) -> Option<(isize, isize)> {
-        if self.places[2] == 0 || self.taps[2] == 0 {
-            return None;
-        }
-        let last = (self.places[2] - 1) * self.steps[0] + (self.taps[2] - 1) * self.steps[1];
-        Some((self.start, self.start + last as isize))
-    }
-}
-
-/// How one dimension is done: its parts, the distance that elements are spread to in the operand, and
-/// which of its places are read.
-struct Plan {
-    parts: Vec<Part>,
-    spread: usize,
-    low: isize,
-    high: isize,
-}
-
-fn plan(dim: &Spatial) -> Plan {
-    let (dilation, pad) = (dim.left_dilation.max(1), dim.pad_low);
-    let taken_apart = dilation > 1 && dim.stride == 1 && dim.right_dilation == 1;
-    let parts: Vec<Part> = if taken_apart {
-        let part = |first: usize| {
-            let tap = (pad - first as isize).rem_euclid(dilation as isize) as usize;
-            Part {
-                places: [first, dilation, (dim.output - first).div_ceil(dilation)],
-                taps: [tap, dilation, dim.kernel.saturating_sub(tap).div_ceil(dilation)],
-                start: (first as isize + tap as isize - pad) / dilation as isize,
-                steps: [1, 1],
-            }
-        };
-        (0..dilation.min(dim.output)).map(part).collect()
-    } else {
-        vec![Part {
-            places: [0, 1, dim.output],
-            taps: [0, 1, dim.kernel],
-            start: -pad,
-            steps: [dim.stride, dim.right_dilation],
-        }]
-    };
-    let reaches: Vec<(isize, isize)> = parts.iter().filter_map(Part::reach).collect();
-    Plan {
-        spread: if taken_apart { 1 } else { dilation },
-        low: reaches.iter().map(|reach| reach.0).min().unwrap_or(0),
-        high: reaches.iter().map(|reach| reach.1).max().unwrap_or(0),
-        parts,
-    }
-}
-
-impl Plan {
-    /// Whether all that is read are elements of the operand, side by side as they are.
-    fn fits(&self, dim: &Spatial) -> bool {
-        self.spread == 1 && self.low >= 0 && self.high < dim.input as isize
-    }
-}
-
 /// # Safety
 ///
 /// As for [`run`].
@@ -432,187 +365,6 @@ unsafe fn run_in_parts<E: Elements>(
         choice[i] += 1;
         choice[i + 1..].fill(0);
     }
-}
-
-/// A copy of the left operand in which every window lies.
-struct Padded {
-    block: Block,
-    element: Element,
-    /// Of images, features, and each dimension of space, in elements.
-    strides: Vec<isize>,
-}
-
-/// A dimension being copied.
-#[derive(Clone, Copy)]
-struct Copied {
-    size: usize,
-    left_stride: isize,
-    /// Where the copy starts, how far neighbours are in it, and how long it is.
-    low: isize,
-    spread: usize,
-    into: usize,
-    stride: usize,
-}
-
-impl Copied {
-    /// Where an element goes, if it is not left out.
-    fn place(&self, index: usize) -> Option<usize> {
-        let place = (index * self.spread) as isize - self.low;
-        (0..self.into as isize).contains(&place).then_some(place as usize)
-    }
-}
-
-/// # Safety
-///
-/// As for [`run`].
-unsafe fn pad<E: Elements>(
-    context: &Context,
-    convolution: &Convolution,
-    plans: &[Plan],
-    left: *const u8,
-) -> Result<Padded> {
-    let whole = |size: usize, left_stride: isize| Copied {
-        size,
-        left_stride,
-        low: 0,
-        spread: 1,
-        into: size,
-        stride: 0,
-    };
-    let mut dims = vec![
-        whole(convolution.images, convolution.image_strides[0]),
-        whole(convolution.features, convolution.left_feature_stride),
-    ];
-    dims.extend(plans.iter().zip(&convolution.spatial).map(|(plan, dim)| Copied {
-        low: plan.low,
-        spread: plan.spread,
-        into: (plan.high - plan.low + 1) as usize,
-        ..whole(dim.input, dim.left_stride)
-    }));
-    // The copy has the order of the original.
-    let mut order: Vec<usize> = (0..dims.len()).collect();
-    order.sort_by_key(|&dim| std::cmp::Reverse(dims[dim].left_stride.unsigned_abs()));
-    let mut total = 1_usize;
-    for &dim in order.iter().rev() {
-        dims[dim].stride = total;
-        total = total.saturating_mul(dims[dim].into);
-    }
-    let left_element = E::known(convolution.left);
-    let element = match left_element {
-        Element::F16 | Element::BF16 => Element::F32,
-        other => other,
-    };
-    let bytes = total.saturating_mul(element.byte_width());
-    if bytes > crate::system::memory_limit() / 2 {
-        let message = format!("out of memory padding the operand of a convolution: {bytes} bytes");
-        return Err(Error::new(rxla_base::Code::ResourceExhausted, message));
-    }
-    let block = Allocator::shared().allocate(bytes)?;
-    let into = Address(block.as_ptr());
-    context.parallel_for(bytes, 1 << 18, |begin, end| {
-        // SAFETY: inside the block, and each byte in one piece.
-        unsafe { into.get().add(begin).write_bytes(0, end - begin) };
-    });
-    let ordered: Vec<Copied> = order.iter().map(|&dim| dims[dim]).collect();
-    // SAFETY: the caller's promise; the copy is as large as the dimensions say.
-    unsafe {
-        match left_element {
-            Element::F16 => {
-                copy::<half::f16, f32>(context, &ordered, left, block.as_ptr(), Load::load)
-            }
-            Element::BF16 => {
-                copy::<half::bf16, f32>(context, &ordered, left, block.as_ptr(), Load::load)
-            }
-            other => match other.byte_width() {
-                1 => copy::<u8, u8>(context, &ordered, left, block.as_ptr(), |x| x),
-                2 => copy::<u16, u16>(context, &ordered, left, block.as_ptr(), |x| x),
-                4 => copy::<u32, u32>(context, &ordered, left, block.as_ptr(), |x| x),
-                8 => copy::<u64, u64>(context, &ordered, left, block.as_ptr(), |x| x),
-                _ => copy::<[u64; 2], [u64; 2]>(context, &ordered, left, block.as_ptr(), |x| x),
-            },
-        }
-    }
-    let strides = dims.iter().map(|dim| dim.stride as isize).collect();
-    Ok(Padded { block, element, strides })
-}
-
-/// Copies all elements that are not left out to their places.
-///
-/// # Safety
-///
-/// The operand and the copy are as large as the dimensions say.
-unsafe fn copy<S: Copy, T: Copy>(
-    context: &Context,
-    dims: &[Copied],
-    from: *const u8,
-    into: *mut u8,
-    convert: impl Fn(S) -> T + Sync,
-) {
-    let Some((inner, outer)) = dims.split_last() else { return };
-    let rows: usize = outer.iter().map(|dim| dim.size).product();
-    let (from, into) = (Address(from.cast_mut().cast::<S>()), Address(into.cast::<T>()));
-    let indices = (0..inner.size).filter(|&index| inner.place(index).is_some());
-    let (first, count) = (indices.clone().next().unwrap_or(0), indices.count());
-    let Some(start) = inner.place(first) else { return };
-    context.parallel_for(rows, 1 + (1 << 14) / inner.size.max(1), |begin, end| {
-        'rows: for row in begin..end {
-            let (mut rest, mut source, mut target) = (row, 0, 0);
-            for dim in outer.iter().rev() {
-                let index = rest % dim.size;
-                rest /= dim.size;
-                let Some(place) = dim.place(index) else { continue 'rows };
-                source += index as isize * dim.left_stride;
-                target += place * dim.stride;
-            }
-            let source = from.get().wrapping_offset(source + first as isize * inner.left_stride);
-            let target = into.get().wrapping_add(target + start * inner.stride);
-            let step = inner.spread * inner.stride;
-            // SAFETY: the caller's promise; each element has a place of its own.
-            unsafe {
-                if inner.left_stride == 1 && step == 1 {
-                    for i in 0..count {
-                        target.add(i).write(convert(source.add(i).read()));
-                    }
-                } else {
-                    for i in 0..count {
-                        let element = source.offset(i as isize * inner.left_stride).read();
-                        target.add(i * step).write(convert(element));
-                    }
-                }
-            }
-        }
-    });
-}
-
-/// # Safety
-///
-/// Both buffers hold `count` elements.
-unsafe fn convert<S: Load<T>, T: Copy>(
-    context: &Context,
-    from: *const u8,
-    into: *mut u8,
-    count: usize,
-) {
-    let (from, into) = (Address(from.cast_mut().cast::<S>()), Address(into.cast::<T>()));
-    context.parallel_for(count, 1 << 14, |begin, end| {
-        for i in begin..end {
-            // SAFETY: the caller's promise.
-            unsafe { into.get().add(i).write((*from.get().add(i)).load()) };
-        }
-    });
-}
-
-/// # Safety
-///
-/// Both buffers hold `count` elements.
-unsafe fn narrow<S: Store<f32>>(context: &Context, from: *const u8, into: *mut u8, count: usize) {
-    let (from, into) = (Address(from.cast_mut().cast::<f32>()), Address(into.cast::<S>()));
-    context.parallel_for(count, 1 << 14, |begin, end| {
-        for i in begin..end {
-            // SAFETY: the caller's promise.
-            unsafe { into.get().add(i).write(S::store(*from.get().add(i))) };
-        }
-    });
 }
 
 #[cfg(test)]
