@@ -40,7 +40,7 @@ mod matmul;
 mod movement;
 mod options;
 mod plan;
-mod quantize;
+pub mod quantize;
 mod ragged_dot;
 mod reduce;
 mod reducer;

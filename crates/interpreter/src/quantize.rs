@@ -8,18 +8,62 @@ use rxla_hlo::{ArrayLiteral, ElementType, Shape};
 use crate::dispatch::array_shape;
 use crate::matmul::to_type;
 
-#[derive(Clone, Copy)]
-pub(crate) enum Direction {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
     Quantize,
     Dequantize,
 }
 
 /// The op that a target names.
-pub(crate) fn direction(target: &str) -> Option<Direction> {
+pub fn direction(target: &str) -> Option<Direction> {
     match target {
         "mhlo.uniform_quantize" | "stablehlo.uniform_quantize" => Some(Direction::Quantize),
         "mhlo.uniform_dequantize" | "stablehlo.uniform_dequantize" => Some(Direction::Dequantize),
         _ => None,
+    }
+}
+
+/// How numbers are stored: `stored = round(number / scale + zero_point)`, held in the storage's range.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Quantization {
+    /// The dimension whose indices have scales and zero points of their own.
+    pub dimension: Option<usize>,
+    /// One, or one of each index of `dimension`.
+    pub scales: Vec<f64>,
+    /// As many as scales.
+    pub zero_points: Vec<f64>,
+    /// Least and largest number that is stored, if it is told.
+    pub storage: Option<[f64; 2]>,
+}
+
+impl Quantization {
+    /// What a call's configuration says of an array of these sizes.
+    pub fn read(config: &str, dims: &[i64]) -> Result<Quantization> {
+        let scales = numbers(config, "scale")?;
+        let zero_points = numbers(config, "zero_point")?;
+        let dimension = match numbers(config, "quantization_dimension") {
+            Ok(dimension) => {
+                let dimension = dimension.first().map_or(-1.0, |&d| d);
+                let known = (0..dims.len()).find(|&d| d as f64 == dimension);
+                Some(
+                    known
+                        .filter(|&d| dims[d] == scales.len() as i64)
+                        .ok_or_else(|| wrong(config))?,
+                )
+            }
+            Err(_) if scales.len() == 1 => None,
+            Err(error) => return Err(error),
+        };
+        if scales.len() != zero_points.len() {
+            return Err(wrong(config));
+        }
+        let bound = |name: &str| numbers(config, name).ok()?.first().copied();
+        let storage = match (bound("storage_min"), bound("storage_max")) {
+            (Some(least), Some(most)) if least <= most => Some([least, most]),
+            (None, None) => None,
+            _ => return Err(wrong(config)),
+        };
+        Ok(Quantization { dimension, scales, zero_points, storage })
     }
 }
 
@@ -31,47 +75,33 @@ pub(crate) fn quantize(
 ) -> Result<ArrayLiteral> {
     let result = array_shape(result)?;
     let (from, to) = (operand.element_type(), result.element_type);
-    let scales = numbers(config, "scale")?;
-    let zero_points = numbers(config, "zero_point")?;
     let dims = operand.dims().clone();
-    if dims != result.dims || scales.len() != zero_points.len() {
+    if dims != result.dims {
         return Err(wrong(config));
     }
-    // Elements between two of the same channel's neighbours, and the number of channels.
-    let inner = match numbers(config, "quantization_dimension") {
-        Ok(dimension) => {
-            let dimension = dimension.first().map_or(-1.0, |&d| d) as usize;
-            if dims.get(dimension) != Some(&(scales.len() as i64)) {
-                return Err(wrong(config));
-            }
-            dims[dimension + 1..].iter().map(|&size| size as usize).product()
-        }
-        Err(_) if scales.len() == 1 => 1,
-        Err(error) => return Err(error),
-    };
+    let how = Quantization::read(config, &dims)?;
+    // Elements between two of the same channel's neighbours.
+    let after = how.dimension.map_or(&[][..], |dimension| &dims[dimension + 1..]);
+    let inner: usize = after.iter().map(|&size| size as usize).product();
+    let channel = |element: usize| element / inner.max(1) % how.scales.len();
     let is_wide = from == ElementType::F64 || to == ElementType::F64;
     // An operation in f64 rounded to f32 is the operation in f32.
     let rounded = |value: f64| if is_wide { value } else { f64::from(value as f32) };
-    let bound = |name: &str| numbers(config, name)?.first().copied().ok_or_else(|| wrong(config));
+    let of =
+        |element: usize| (rounded(how.scales[channel(element)]), how.zero_points[channel(element)]);
     let mut values = to_type(operand, ElementType::F64)?;
-    let channel = |element: usize| element / inner.max(1) % scales.len().max(1);
     match direction {
         Direction::Quantize => {
-            let (least, most) = (bound("storage_min")?, bound("storage_max")?);
-            if least > most || least.is_nan() || most.is_nan() {
-                return Err(wrong(config));
-            }
+            let [least, most] = how.storage.ok_or_else(|| wrong(config))?;
             for (element, value) in values.values_mut::<f64>().iter_mut().enumerate() {
-                let (scale, zero) =
-                    (rounded(scales[channel(element)]), zero_points[channel(element)]);
+                let (scale, zero) = of(element);
                 let moved = rounded(rounded(*value / scale) + zero);
                 *value = moved.clamp(least, most).round_ties_even();
             }
         }
         Direction::Dequantize => {
             for (element, value) in values.values_mut::<f64>().iter_mut().enumerate() {
-                let (scale, zero) =
-                    (rounded(scales[channel(element)]), zero_points[channel(element)]);
+                let (scale, zero) = of(element);
                 *value = rounded(rounded(*value - zero) * scale);
             }
         }

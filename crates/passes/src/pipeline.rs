@@ -119,8 +119,10 @@ pub fn simplification() -> Step {
 /// What the CPU backend does before it assigns layouts and fuses: all of [`simplify`], then dots in
 /// the form that there are kernels for, and nothing left that only kept passes in check.
 pub fn cpu() -> Pipeline {
-    let mut steps: Vec<Step> =
-        ["call-inliner", "map-inline", "batchnorm_expander", "dce"].map(by_name).into();
+    let expanders = ["batchnorm_expander", "uniform_quantization_expander"];
+    let mut steps: Vec<Step> = ["call-inliner", "map-inline"].map(by_name).into();
+    steps.extend(expanders.map(by_name));
+    steps.push(by_name("dce"));
     steps.push(simplification());
     steps.push(by_name("while-loop-dot-motion"));
     steps.extend(
@@ -210,6 +212,12 @@ pub const ORDER: &[Order] = &[
         after: "algsimp",
         how: How::FirstBeforeFirst,
         why: "what scales by one, as norms of rows do, is seen when the op is arithmetic",
+    },
+    Order {
+        before: "uniform_quantization_expander",
+        after: "algsimp",
+        how: How::FirstBeforeFirst,
+        why: "scales of one and zero points of zero are seen when the calls are arithmetic",
     },
     Order {
         before: "algsimp",

@@ -38,6 +38,7 @@ pub const ALL: &[&dyn Pass] = &[
     &simplify::transpose_folding::TransposeFolding,
     &canonicalize::tree_reduction_rewriter::TreeReductionRewriter,
     &simplify::tuple_simplifier::TupleSimplifier,
+    &canonicalize::uniform_quantization_expander::UniformQuantizationExpander,
     &control::while_loop_constant_sinking::WhileLoopConstantSinking,
     &control::while_loop_dot_motion::WhileLoopDotMotion,
     &control::while_loop_invariant_code_motion::WhileLoopInvariantCodeMotion,

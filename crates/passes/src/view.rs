@@ -3,6 +3,7 @@
 //! A question that has no answer is `None`, so that `?` strings a pattern together:
 //! `let [x, c] = binary(m, i, Multiply)?;`. Nothing here looks further than an operand or two.
 
+use rxla_hlo::op::Convert;
 use rxla_hlo::{
     ArrayLiteral, ArrayShape, BinaryKind, Dims, ElementType, InstructionId, Literal, Module, Op,
     Shape, UnaryKind,
@@ -197,6 +198,19 @@ pub fn add_same(
 ) -> InstructionId {
     let shape = m[i].shape.clone();
     add_with_shape(m, i, op, shape, operands)
+}
+
+/// The value in the element type of a shape of the same sizes.
+pub fn convert(
+    m: &mut Module,
+    i: InstructionId,
+    value: InstructionId,
+    shape: &Shape,
+) -> InstructionId {
+    if m[value].shape.compatible(shape) {
+        return value;
+    }
+    add_with_shape(m, i, Convert {}, shape.clone(), &[value])
 }
 
 /// A number at every place of the shape of `i`, as a scalar constant and a broadcast.

@@ -3,7 +3,7 @@
 //! for a feature is divided there, so that elements are only multiplied.
 
 use rxla_base::Result;
-use rxla_hlo::op::{Convert, Reduce};
+use rxla_hlo::op::Reduce;
 use rxla_hlo::{
     ArrayShape, BinaryKind, Dims, ElementType, InstructionId, Module, Op, Shape, UnaryKind,
 };
@@ -55,7 +55,7 @@ fn inference(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
     let centered = e.centered(x, mean);
     let normal = e.normalized(centered, variance, epsilon, scale, offset);
     let shape = m[i].shape.clone();
-    Some(convert(m, i, normal, &shape))
+    Some(view::convert(m, i, normal, &shape))
 }
 
 /// With `d = sqrt(variance + epsilon)`, `b = sum(dy)` and `p = sum(dy * (x - mean))`: the gradients
@@ -119,7 +119,7 @@ impl Expansion<'_> {
         let operand = view::operand(self.m, self.i, number);
         let dims = view::dims(self.m, operand).cloned().unwrap_or_default();
         let shape = Shape::array(self.element_type, dims);
-        convert(self.m, self.i, operand, &shape)
+        view::convert(self.m, self.i, operand, &shape)
     }
 
     fn binary(&mut self, kind: BinaryKind, a: InstructionId, b: InstructionId) -> InstructionId {
@@ -188,18 +188,10 @@ impl Expansion<'_> {
         let values: Vec<InstructionId> = values
             .iter()
             .zip(&shapes)
-            .map(|(&value, shape)| convert(self.m, self.i, value, shape))
+            .map(|(&value, shape)| view::convert(self.m, self.i, value, shape))
             .collect();
         view::add(self.m, self.i, Op::tuple(), &values)
     }
-}
-
-/// The value in the element type of `shape`.
-fn convert(m: &mut Module, i: InstructionId, value: InstructionId, shape: &Shape) -> InstructionId {
-    if m[value].shape.compatible(shape) {
-        return value;
-    }
-    view::add_with_shape(m, i, Convert {}, shape.clone(), &[value])
 }
 
 #[cfg(test)]

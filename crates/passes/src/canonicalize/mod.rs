@@ -14,3 +14,4 @@ pub mod rng_expander;
 pub mod select_and_scatter_expander;
 pub mod topk_decomposer;
 pub mod tree_reduction_rewriter;
+pub mod uniform_quantization_expander;
