@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use rxla_filetest::generate::{Size, arguments, module};
 use rxla_filetest::run::{agree, compiled};
-use rxla_hlo::Op;
 use rxla_hlo::op::{Binary, BinaryKind, ComparisonType};
 use rxla_hlo::text::{PrintOptions, print};
+use rxla_hlo::{Literal, Module, Op};
 use rxla_interpreter::{Options, evaluate};
 
 fn setting(name: &str, otherwise: u64) -> u64 {
@@ -25,8 +25,34 @@ fn check(seed: u64, size: Size) -> Result<(), String> {
         // Such as a loop without end.
         return Ok(());
     }
+    let [expected, found] =
+        [expected, compiled(&module, inputs)].map(|result| result.map(|it| rounded(&module, it)));
     let text = || print(&module, &PrintOptions { layouts: false, ..PrintOptions::complete() });
-    agree(&expected, &compiled(&module, inputs)).map_err(|why| format!("{why}\n{}", text()))
+    agree(&expected, &found).map_err(|why| format!("{why}\n{}", text()))
+}
+
+/// The value with arrays of a type to which the module widens a narrower one in the narrowest of those, in
+/// whose precision they may have been computed.
+fn rounded(module: &Module, value: Literal) -> Literal {
+    match value {
+        Literal::Array(array) => {
+            let wide = array.element_type();
+            let widened = module.instruction_ids().filter_map(|id| {
+                let Op::Convert(_) = module[id].op else { return None };
+                let to = module[id].shape.as_array()?.element_type;
+                let from = module[module[id].operands()[0]].shape.as_array()?.element_type;
+                let alike =
+                    from.is_float() && to.is_float() || from.is_complex() && to.is_complex();
+                (to == wide && alike && from.bit_width() < to.bit_width()).then_some(from)
+            });
+            let narrowest = widened.min_by_key(|from| from.bit_width()).unwrap_or(wide);
+            Literal::Array(array.convert(narrowest).expect("floats are converted"))
+        }
+        Literal::Tuple(parts) => {
+            Literal::Tuple(parts.into_iter().map(|part| rounded(module, part)).collect())
+        }
+        Literal::Token => Literal::Token,
+    }
 }
 
 /// Whether what was found may rest on what no operation promises: the sign of a NaN, which a total

@@ -184,7 +184,8 @@ fn client_options(options: &BTreeMap<String, Value>) -> Result<ClientOptions> {
         ..ClientOptions::default()
     };
     let backend = backend(options)?;
-    client.backends = rxla::backends(backend.as_deref().unwrap_or(rxla::USUAL), code_cache().cloned())?;
+    client.backends =
+        rxla::backends(backend.as_deref().unwrap_or(rxla::USUAL), code_cache().cloned())?;
     if let Some(timeout) = meeting_timeout(options)? {
         client.meeting_timeout = timeout;
     }

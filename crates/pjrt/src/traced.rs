@@ -58,9 +58,8 @@ pub unsafe extern "C" fn RXLA_KeepTraced(
     // What goes wrong here only means that nothing is kept.
     let _ = abi::contain("RXLA_KeepTraced", || {
         // SAFETY: the caller's promise.
-        let (name, bytes) = unsafe {
-            (abi::slice(name, name_size, "name")?, abi::slice(bytes, size, "bytes")?)
-        };
+        let (name, bytes) =
+            unsafe { (abi::slice(name, name_size, "name")?, abi::slice(bytes, size, "bytes")?) };
         if let Some(cache) = code_cache() {
             cache.keep(&[AREA, name], bytes);
         }

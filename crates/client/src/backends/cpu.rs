@@ -8,8 +8,8 @@ use rxla_flags::Flags;
 use rxla_hlo::{Literal, Module};
 use rxla_trace::{Kind, span};
 
-use super::world::{KeptByCall, id, options};
 use super::same_kind;
+use super::world::{KeptByCall, id, options};
 use crate::backend::{Backend, Program, ProgramKey, Run};
 use crate::code_cache::CodeCache;
 use crate::compile_options::CompileOptions;
