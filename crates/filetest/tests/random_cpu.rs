@@ -9,7 +9,7 @@ use rxla_filetest::generate::{Size, arguments, module};
 use rxla_filetest::run::{agree, compiled};
 use rxla_hlo::op::{Binary, BinaryKind, ComparisonType};
 use rxla_hlo::text::{PrintOptions, print};
-use rxla_hlo::{Literal, Module, Op};
+use rxla_hlo::{ElementType, Literal, Module, Op};
 use rxla_interpreter::{Options, evaluate};
 
 fn setting(name: &str, otherwise: u64) -> u64 {
@@ -31,6 +31,15 @@ fn check(seed: u64, size: Size) -> Result<(), String> {
     agree(&expected, &found).map_err(|why| format!("{why}\n{}", text()))
 }
 
+/// What numbers of a type are made of.
+fn part(element_type: ElementType) -> ElementType {
+    match element_type {
+        ElementType::C64 => ElementType::F32,
+        ElementType::C128 => ElementType::F64,
+        other => other,
+    }
+}
+
 /// The value with arrays of a type to which the module widens a narrower one in the narrowest of those, in
 /// whose precision they may have been computed.
 fn rounded(module: &Module, value: Literal) -> Literal {
@@ -41,11 +50,15 @@ fn rounded(module: &Module, value: Literal) -> Literal {
                 let Op::Convert(_) = module[id].op else { return None };
                 let to = module[id].shape.as_array()?.element_type;
                 let from = module[module[id].operands()[0]].shape.as_array()?.element_type;
-                let alike =
-                    from.is_float() && to.is_float() || from.is_complex() && to.is_complex();
-                (to == wide && alike && from.bit_width() < to.bit_width()).then_some(from)
+                let floats = part(from).is_float() && part(to).is_float();
+                (to == wide && floats && part(from).bit_width() < part(to).bit_width())
+                    .then_some(part(from))
             });
-            let narrowest = widened.min_by_key(|from| from.bit_width()).unwrap_or(wide);
+            let narrowest = match widened.min_by_key(|from| from.bit_width()) {
+                Some(ElementType::F32) if wide.is_complex() => ElementType::C64,
+                Some(from) if wide.is_float() => from,
+                _ => wide,
+            };
             Literal::Array(array.convert(narrowest).expect("floats are converted"))
         }
         Literal::Tuple(parts) => {
