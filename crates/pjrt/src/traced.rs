@@ -28,6 +28,9 @@ pub unsafe extern "C" fn RXLA_RecallTraced(
         Ok(code_cache().and_then(|cache| cache.recall(&[AREA, name])))
     });
     let Ok(Some(bytes)) = found else { return ptr::null_mut() };
+    if size.is_null() {
+        return ptr::null_mut();
+    }
     let bytes = bytes.into_boxed_slice();
     // SAFETY: the caller's promise.
     unsafe { size.write(bytes.len()) };
@@ -40,6 +43,9 @@ pub unsafe extern "C" fn RXLA_RecallTraced(
 /// `bytes` and `size` are what that gave, and nobody uses them any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn RXLA_FreeTraced(bytes: *mut u8, size: usize) {
+    if bytes.is_null() {
+        return;
+    }
     // SAFETY: the caller's promise: it came from a box of that size.
     drop(unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(bytes, size)) });
 }

@@ -338,7 +338,7 @@ impl<T: Compute> Job<'_, T> {
                     };
                     let column_places = &column_places[first..first + count];
                     let dense = all_dense || is_arithmetic(column_places) == Some(1);
-                    let mut task = Tile {
+                    let task = Tile {
                         k: values,
                         a: left.cast_const(),
                         b: b.wrapping_add(T::HEAD * width),
@@ -346,29 +346,50 @@ impl<T: Compute> Job<'_, T> {
                         start: if T::HEAD > 0 { b } else { std::ptr::null() },
                         c: spare,
                         c_step: lanes as isize,
-                        add: false,
+                        add: k0 > 0,
                     };
-                    let kernel = kernels.table[vectors - 1][height - 1];
-                    if let (true, true, Some(c_step)) = (dense, count == lanes, row_step) {
-                        task.c = product.c.wrapping_offset(row_places[0] + column_places[0]);
-                        task.c_step = c_step;
-                        task.add = k0 > 0;
-                        // SAFETY: packed above; the result is the caller's promise.
-                        unsafe { kernel(&task) };
-                        continue;
-                    }
                     // SAFETY: packed above, and the room is enough for the largest tile; the result
                     // is the caller's promise.
-                    unsafe {
-                        kernel(&task);
-                        scatter(spare, lanes, product.c, row_places, column_places, k0 > 0);
-                    }
+                    unsafe { self.put(task, row_places, row_step, column_places, dense) };
                 }
             }
             k0 += depth;
             if k0 >= k {
                 return Ok(());
             }
+        }
+    }
+
+    /// Computes a tile and writes it to its places in the result, or adds it to what is there. Where these do not
+    /// lie in lines (`row_step` and `dense` tell), or are fewer than the tile is wide, the tile is computed where
+    /// the task has it go.
+    ///
+    /// # Safety
+    ///
+    /// As for [`multiply`]; the task's operands are packed, and there is room for a tile where it goes.
+    #[inline(always)]
+    unsafe fn put(
+        &self,
+        mut task: Tile<T>,
+        rows: &[isize],
+        row_step: Option<isize>,
+        columns: &[isize],
+        dense: bool,
+    ) {
+        let (lanes, add, c) = (task.c_step as usize, task.add, self.product.c);
+        let kernel = self.kernels.table[usize::from(lanes > self.kernels.lanes)][rows.len() - 1];
+        if let (true, true, Some(c_step)) = (dense, columns.len() == lanes, row_step) {
+            task.c = c.wrapping_offset(rows[0] + columns[0]);
+            task.c_step = c_step;
+            // SAFETY: the caller's promise.
+            unsafe { kernel(&task) };
+            return;
+        }
+        task.add = false;
+        // SAFETY: the caller's promise.
+        unsafe {
+            kernel(&task);
+            scatter(task.c, lanes, c, rows, columns, add);
         }
     }
 }

@@ -12,7 +12,7 @@ use rxla_base::Result;
 
 use super::micro::{MAX_ROWS, Tile};
 use super::pack::{Steps, is_near, prefetch_rows};
-use super::{Address, Compute, Job, is_arithmetic, out_of_memory, scatter, scratch};
+use super::{Address, Compute, Job, is_arithmetic, out_of_memory, scratch};
 use crate::context::Context;
 use crate::system;
 
@@ -201,8 +201,7 @@ impl<T: Compute> Block<'_, T> {
             let count = width.min(self.columns.len() - first);
             let b = self.packed.get().wrapping_add(panel * self.panel_size).cast_const();
             // The last panel is filled up with zeros.
-            let kernel = kernels.table[1][rows.len() - 1];
-            let mut task = Tile {
+            let task = Tile {
                 k: self.values,
                 a,
                 b: b.wrapping_add(T::HEAD * width),
@@ -210,23 +209,12 @@ impl<T: Compute> Block<'_, T> {
                 start: if T::HEAD > 0 { b } else { std::ptr::null() },
                 c: spare,
                 c_step: width as isize,
-                add: false,
+                add: self.add,
             };
             let columns = &self.places[first..first + count];
             let dense = self.dense || is_arithmetic(columns) == Some(1);
-            if let (true, true, Some(c_step)) = (dense, count == width, row_step) {
-                task.c = product.c.wrapping_offset(rows[0] + columns[0]);
-                task.c_step = c_step;
-                task.add = self.add;
-                // SAFETY: both operands are packed; the result is the caller's promise.
-                unsafe { kernel(&task) };
-                continue;
-            }
-            // SAFETY: as above, and the room is enough for the largest tile.
-            unsafe {
-                kernel(&task);
-                scatter(spare, width, product.c, rows, columns, self.add);
-            }
+            // SAFETY: both operands are packed, and the room is enough for the largest tile.
+            unsafe { self.job.put(task, rows, row_step, columns, dense) };
         }
     }
 }

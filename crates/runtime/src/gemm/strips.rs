@@ -11,7 +11,7 @@ use rxla_base::Result;
 
 use super::micro::{MAX_ROWS, Tile};
 use super::pack::Steps;
-use super::{Address, Compute, Job, is_arithmetic, out_of_memory, scatter, scratch};
+use super::{Address, Compute, Job, is_arithmetic, out_of_memory, scratch};
 use crate::context::Context;
 use crate::system;
 
@@ -165,10 +165,9 @@ impl<T: Compute> Part<'_, T> {
                 let range = self.rows(tile);
                 product.m.offsets(1, range.start, range.len(), &mut rows);
                 let row_step = is_arithmetic(&rows);
-                let kernel = kernels.table[1][rows.len() - 1];
                 for (panel, columns) in places.chunks(width).enumerate() {
                     let b = packed.wrapping_add(panel * self.panel_size).cast_const();
-                    let mut task = Tile {
+                    let task = Tile {
                         k: values,
                         a: self.place(tile, block),
                         b: b.wrapping_add(T::HEAD * width),
@@ -176,22 +175,11 @@ impl<T: Compute> Part<'_, T> {
                         start: if T::HEAD > 0 { b } else { std::ptr::null() },
                         c: spare,
                         c_step: width as isize,
-                        add: false,
+                        add: block > 0,
                     };
                     let dense = all_dense || is_arithmetic(columns) == Some(1);
-                    if let (true, true, Some(c_step)) = (dense, columns.len() == width, row_step) {
-                        task.c = product.c.wrapping_offset(rows[0] + columns[0]);
-                        task.c_step = c_step;
-                        task.add = block > 0;
-                        // SAFETY: both operands are packed; the result is the caller's promise.
-                        unsafe { kernel(&task) };
-                        continue;
-                    }
-                    // SAFETY: as above, and the room is enough for the largest tile.
-                    unsafe {
-                        kernel(&task);
-                        scatter(spare, width, product.c, &rows, columns, block > 0);
-                    }
+                    // SAFETY: both operands are packed, and the room is enough for the largest tile.
+                    unsafe { self.job.put(task, &rows, row_step, columns, dense) };
                 }
             }
         }
