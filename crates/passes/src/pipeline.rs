@@ -122,8 +122,12 @@ pub fn cpu() -> Pipeline {
     let expanders = ["batchnorm_expander", "uniform_quantization_expander"];
     let mut steps: Vec<Step> = ["call-inliner", "map-inline"].map(by_name).into();
     steps.extend(expanders.map(by_name));
+    // Before weights that are constants are folded into floats, and once more when arithmetic that
+    // others wrote is in the form that it looks for.
+    steps.push(by_name("quantized-dot-rewriter"));
     steps.push(by_name("dce"));
     steps.push(simplification());
+    steps.push(by_name("quantized-dot-rewriter"));
     steps.push(by_name("while-loop-dot-motion"));
     steps.extend(
         ["batch-dot-simplification", "dot_decomposer", "broadcast_canonicalizer"].map(by_name),
@@ -218,6 +222,18 @@ pub const ORDER: &[Order] = &[
         after: "algsimp",
         how: How::FirstBeforeFirst,
         why: "scales of one and zero points of zero are seen when the calls are arithmetic",
+    },
+    Order {
+        before: "uniform_quantization_expander",
+        after: "quantized-dot-rewriter",
+        how: How::FirstBeforeFirst,
+        why: "what was dequantised is known by its arithmetic",
+    },
+    Order {
+        before: "quantized-dot-rewriter",
+        after: "constant_folding",
+        how: How::FirstBeforeFirst,
+        why: "weights that were folded are floats",
     },
     Order {
         before: "algsimp",

@@ -25,6 +25,7 @@ pub const ALL: &[&dyn Pass] = &[
     &simplify::flatten_call_graph::FlattenCallGraph,
     &canonicalize::logistic_expander::LogisticExpander,
     &canonicalize::map_inliner::MapInliner,
+    &canonicalize::quantized_dot_rewriter::QuantizedDotRewriter,
     &canonicalize::reshape_decomposer::ReshapeDecomposer,
     &simplify::reshape_mover::ReshapeMover,
     &canonicalize::rng_bit_generator_expander::RngBitGeneratorExpander,

@@ -3,11 +3,13 @@
 pub mod batch_dot_simplification;
 pub mod batchnorm_expander;
 pub mod broadcast_canonicalizer;
+mod dequantized;
 pub mod dot_decomposer;
 pub mod hlo_element_type_converter;
 pub mod logistic_expander;
 pub mod map_inliner;
 pub mod optimization_barrier_expander;
+pub mod quantized_dot_rewriter;
 pub mod reshape_decomposer;
 pub mod rng_bit_generator_expander;
 pub mod rng_expander;
