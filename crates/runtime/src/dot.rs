@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::element::{Any, Element, Elements, Store, with_element};
 use crate::gemm::axis::Axis;
 use crate::gemm::pack::{Pack, pack, pack_complex};
-use crate::gemm::units::{Halves, Pair, Quad, Raised, pack_right_quads};
+use crate::gemm::units::{Halves, Pair, Quad, Raised, pack_right_quads, pack_right_quads_alone};
 use crate::gemm::vector::Streams;
 use crate::gemm::{self, Address, Compute, Operand, Product, Workspace, sets};
 use crate::status::{Status, guard};
@@ -172,16 +172,19 @@ pub(crate) unsafe fn run<E: Elements>(
     right: *const u8,
     result: *mut u8,
 ) -> Result<()> {
-    // Products with vectors read the matrix where it is, which values of several steps do not.
-    let once = count(&dot.rows) == 1 || count(&dot.columns) == 1 || has_few_vectors(dot);
+    // Products with vectors read the matrix where it is, which most values of several steps do not.
+    let one = count(&dot.rows) == 1 || count(&dot.columns) == 1;
+    let few = !one && has_few_vectors(dot);
     let sides = [dot.left, dot.right].map(E::known);
-    let both = |element: Element| !once && sides == [element; 2];
+    let halves = !one && !few && sides == [Element::BF16; 2];
+    let words = !one && sides.into_iter().all(fits_i16);
+    // One of them with a sign, and none on the wrong side: see `Quad`.
+    let bytes = !few && sides.into_iter().all(fits_bytes) && sides.contains(&Element::I8);
+    let bytes = bytes && Quad::must_swap(sides).is_none_or(|swap| swap == is_turned(dot));
     // SAFETY: the caller's promise.
     unsafe {
         match E::known(dot.result) {
-            Element::F16 | Element::BF16 | Element::F32
-                if both(Element::BF16) && sets::has_bf16() =>
-            {
+            Element::F16 | Element::BF16 | Element::F32 if halves && sets::has_bf16() => {
                 run_in::<Halves, E>(context, dot, left, right, result)
             }
             Element::I64 | Element::U64 => run_in::<i64, E>(context, dot, left, right, result),
@@ -189,12 +192,10 @@ pub(crate) unsafe fn run<E: Elements>(
             Element::F16 | Element::BF16 | Element::F32 | Element::C64 => {
                 run_in::<f32, E>(context, dot, left, right, result)
             }
-            _ if both(Element::I8) && sets::has_vnni() => {
+            _ if words && bytes && sets::has_vnni() => {
                 run_in::<Quad, E>(context, dot, left, right, result)
             }
-            _ if !once && sides.into_iter().all(fits_i16) => {
-                run_in::<Pair, E>(context, dot, left, right, result)
-            }
+            _ if words => run_in::<Pair, E>(context, dot, left, right, result),
             Element::I8
             | Element::I16
             | Element::I32
@@ -272,7 +273,15 @@ unsafe fn run_in<T: Native, E: Elements>(
         make_dense(&mut target_rows, column_count);
     }
     let (m, n, k) = (Axis::new(target_rows), Axis::new(target_columns), Axis::new(summed));
-    let swapped = prefers_swap(&m, &n) && !complex;
+    let sides = [dot.left, dot.right].map(E::known);
+    let swapped = T::must_swap(sides).unwrap_or(prefers_swap(&m, &n) && !complex);
+    let packers = match swapped {
+        false => T::packers(sides),
+        true => {
+            let [right, left] = T::packers([sides[1], sides[0]]);
+            [left, right]
+        }
+    };
     let places = places(&dot.batch);
     let c = match &temporary {
         Some(block) => block.as_ptr().cast::<T>(),
@@ -284,22 +293,16 @@ unsafe fn run_in<T: Native, E: Elements>(
     );
     let product = |index: usize| {
         let place = places[index];
-        let operand = |element: Element, data: *const u8, place: isize, side: Side| Operand {
+        let operand = |element: Element, data: *const u8, place: isize, pack: Pack<T>| Operand {
             data: data.wrapping_offset(place * element.byte_width() as isize),
             width: element.byte_width() / if complex { 2 } else { 1 },
-            pack: match (complex, side) {
-                (true, Side::Right) => pack_complex::<T>,
-                _ => T::packer(E::known(element), side),
-            },
+            pack,
             streams: if complex { None } else { T::streams(E::known(element)) },
             direct: T::is_direct(E::known(element)),
         };
-        let [left_side, right_side] = match swapped {
-            false => [Side::Left, Side::Right],
-            true => [Side::Right, Side::Left],
-        };
-        let a = operand(dot.left, left, place[0], left_side);
-        let b = operand(dot.right, right, place[1], right_side);
+        let a = operand(dot.left, left, place[0], packers[0]);
+        let b_pack = if complex { pack_complex::<T> } else { packers[1] };
+        let b = operand(dot.right, right, place[1], b_pack);
         let c = match &temporary {
             Some(_) => c.wrapping_add(index * row_count * column_count),
             None => c.wrapping_offset(place[2] * scale),
@@ -379,19 +382,16 @@ pub(crate) unsafe fn multiply_all<'a, T: Compute>(
     }
 }
 
-/// The place of an operand in a product of matrices.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Side {
-    Left,
-    Right,
-}
-
 /// Types computed in, and which elements are such as they are.
 pub(crate) trait Native: Compute {
     fn is_native(element: Element) -> bool;
-    /// How operands with such elements are packed. Complex numbers count as numbers twice as many; see
-    /// [`pack_complex`] for the right operand.
-    fn packer(element: Element, side: Side) -> Pack<Self>;
+    /// How operands with such elements are packed, the left and the right one. Complex numbers count as
+    /// numbers twice as many; see [`pack_complex`] for the right operand.
+    fn packers(elements: [Element; 2]) -> [Pack<Self>; 2];
+    /// Whether operands with such elements have to change sides, if that is not left to others.
+    fn must_swap(_elements: [Element; 2]) -> Option<bool> {
+        None
+    }
     /// Whether operands with such elements can be read where they are.
     fn is_direct(element: Element) -> bool;
     /// How rows of such elements are read by products with vectors.
@@ -420,8 +420,8 @@ macro_rules! native {
             }
 
             #[inline(always)]
-            fn packer(element: Element, _side: Side) -> Pack<$type> {
-                with_element!(element, S => pack::<S, $type>)
+            fn packers(elements: [Element; 2]) -> [Pack<$type>; 2] {
+                elements.map(|element| with_element!(element, S => pack::<S, $type>))
             }
 
             #[inline(always)]
@@ -464,28 +464,22 @@ fn fits_i16(element: Element) -> bool {
     matches!(element, Element::I8 | Element::U8 | Element::I16)
 }
 
+fn fits_bytes(element: Element) -> bool {
+    matches!(element, Element::I8 | Element::U8)
+}
+
 /// Implements [`Native`] for values of several steps, of which only sums are elements.
 macro_rules! units {
-    ($type:ty, $sum:ty, $sums:pat, |$element:ident| $left:expr, $right:expr) => {
+    ($type:ty, $sum:ty, $sums:pat, { $($items:item)* }) => {
         impl Native for $type {
             fn is_native(element: Element) -> bool {
                 matches!(element, $sums)
             }
 
-            fn packer(element: Element, side: Side) -> Pack<$type> {
-                let $element = element;
-                match side {
-                    Side::Left => $left,
-                    Side::Right => $right,
-                }
-            }
+            $($items)*
 
             fn is_direct(_element: Element) -> bool {
                 false
-            }
-
-            fn streams(_element: Element) -> Option<Streams<$type>> {
-                None
             }
 
             unsafe fn round(
@@ -505,23 +499,48 @@ macro_rules! units {
     };
 }
 
-units!(Pair, i32, Element::I32 | Element::U32, |element| pack_pairs(element), pack_pairs(element));
-units!(Quad, i32, Element::I32 | Element::U32, |_element| pack::<Raised, Quad>, pack_right_quads);
-units!(
-    Halves,
-    f32,
-    Element::F32,
-    |_element| pack::<half::bf16, Halves>,
-    pack::<half::bf16, Halves>
-);
-
-fn pack_pairs(element: Element) -> Pack<Pair> {
-    match element {
-        Element::U8 => pack::<u8, Pair>,
-        Element::I16 => pack::<i16, Pair>,
-        _ => pack::<i8, Pair>,
+units!(Pair, i32, Element::I32 | Element::U32, {
+    fn packers(elements: [Element; 2]) -> [Pack<Pair>; 2] {
+        elements.map(|element| match element {
+            Element::U8 => pack::<u8, Pair>,
+            Element::I16 => pack::<i16, Pair>,
+            _ => pack::<i8, Pair>,
+        })
     }
-}
+
+    fn streams(element: Element) -> Option<Streams<Pair>> {
+        match element {
+            Element::U8 => Streams::of_words::<u8>(),
+            Element::I16 => Streams::of_words::<i16>(),
+            _ => Streams::of_words::<i8>(),
+        }
+    }
+});
+units!(Quad, i32, Element::I32 | Element::U32, {
+    fn packers(elements: [Element; 2]) -> [Pack<Quad>; 2] {
+        match elements[0] {
+            Element::U8 => [pack::<u8, Quad>, pack_right_quads_alone],
+            _ => [pack::<Raised, Quad>, pack_right_quads],
+        }
+    }
+
+    fn must_swap(elements: [Element; 2]) -> Option<bool> {
+        elements.contains(&Element::U8).then_some(elements[1] == Element::U8)
+    }
+
+    fn streams(_element: Element) -> Option<Streams<Quad>> {
+        None
+    }
+});
+units!(Halves, f32, Element::F32, {
+    fn packers(_elements: [Element; 2]) -> [Pack<Halves>; 2] {
+        [pack::<half::bf16, Halves>; 2]
+    }
+
+    fn streams(_element: Element) -> Option<Streams<Halves>> {
+        None
+    }
+});
 
 fn count(dims: &[Dim]) -> usize {
     dims.iter().map(|dim| dim.size).product()
@@ -544,6 +563,16 @@ fn prefers_swap(m: &Axis, n: &Axis) -> bool {
     }
     let last = |axis: &Axis| axis.dims.last().map_or(isize::MAX, |dim| dim.strides[1]);
     last(n) != 1 && last(m) == 1
+}
+
+/// Whether the result is written fastest with the operands in each other's place.
+fn is_turned(dot: &Dot) -> bool {
+    let axis = |dims: &[Dim]| {
+        let mut dims = dims.to_vec();
+        dims.sort_by_key(|dim| std::cmp::Reverse(dim.strides[1].unsigned_abs()));
+        Axis::new(dims)
+    };
+    prefers_swap(&axis(&dot.rows), &axis(&dot.columns))
 }
 
 /// Where each matrix of the batch is in the three operands.

@@ -420,3 +420,62 @@ fn some_vectors() {
     };
     sets::forced::each(test);
 }
+
+/// Bytes and words of all values, with few rows or many, in sums that wrap.
+#[test]
+fn small_integers_of_all_values() {
+    use Element::*;
+    let mut seed = 9_u64;
+    let mut byte = || {
+        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (seed >> 40) as u8
+    };
+    let number = |element: Element, bytes: &[u8], place: usize| match element {
+        I8 => i32::from(bytes[place] as i8),
+        U8 => i32::from(bytes[place]),
+        _ => i32::from(i16::from_le_bytes([bytes[2 * place], bytes[2 * place + 1]])),
+    };
+    let types =
+        [[I8, I8], [U8, I8], [I8, U8], [U8, U8], [I16, I8], [I8, I16], [U8, I16], [I16, I16]];
+    for [left, right] in types {
+        for [m, n, k] in [[4, 70, 66], [5, 64, 130], [70, 3, 98], [8, 65, 67], [33, 40, 51]] {
+            for [own_columns, result_columns] in
+                [[true, true], [true, false], [false, true], [false, false]]
+            {
+                let a: Vec<u8> = (0..m * k * left.byte_width()).map(|_| byte()).collect();
+                let b: Vec<u8> = (0..n * k * right.byte_width()).map(|_| byte()).collect();
+                // The right operand by lines of `k`, or by rows of `n`.
+                let [n_stride, k_stride] = if own_columns { [k, 1] } else { [1, n] };
+                let [row, column] = if result_columns { [n, 1] } else { [1, m] };
+                let stride = |a: usize, b: usize| [a as isize, b as isize];
+                let dot = Dot {
+                    left,
+                    right,
+                    result: I32,
+                    batch: vec![],
+                    rows: vec![Dim { size: m, strides: stride(k, row) }],
+                    columns: vec![Dim { size: n, strides: stride(n_stride, column) }],
+                    summed: vec![Dim { size: k, strides: stride(1, k_stride) }],
+                };
+                let mut result = vec![7_i32; m * n];
+                // SAFETY: buffers are as large as the description says.
+                unsafe {
+                    let result = result.as_mut_ptr().cast();
+                    run::<Any>(&Context::default(), &dot, a.as_ptr(), b.as_ptr(), result)
+                }
+                .unwrap();
+                for i in 0..m {
+                    for j in 0..n {
+                        let wanted = (0..k).fold(0_i32, |sum, p| {
+                            let x = number(left, &a, i * k + p);
+                            let y = number(right, &b, j * n_stride + p * k_stride);
+                            sum.wrapping_add(x.wrapping_mul(y))
+                        });
+                        let found = result[i * row + j * column];
+                        assert_eq!(found, wanted, "{left:?} {right:?} {m} {n} {k} {i} {j}");
+                    }
+                }
+            }
+        }
+    }
+}

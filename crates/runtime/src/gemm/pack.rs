@@ -274,11 +274,16 @@ unsafe fn copy_rows<S: Source<T>, T: Compute, const ROWS: usize>(
         }
         // SAFETY: the caller's promise; arrays are aligned as their elements are.
         unsafe {
-            let parts: [[S; ROWS]; 4] = std::array::from_fn(|part| {
-                from.offset(now[part.min(S::STEPS - 1)]).cast::<[S; ROWS]>().read()
-            });
-            let to = into.add(p * width).cast::<[T; ROWS]>();
-            to.write(std::array::from_fn(|i| S::join(std::array::from_fn(|part| parts[part][i]))));
+            // Loops, since functions in functions are not compiled for the set.
+            let mut parts = [from.offset(now[0]).cast::<[S; ROWS]>().read(); 4];
+            for part in 1..S::STEPS {
+                parts[part] = from.offset(now[part]).cast::<[S; ROWS]>().read();
+            }
+            let mut values = [T::ZERO; ROWS];
+            for i in 0..ROWS {
+                values[i] = S::join([parts[0][i], parts[1][i], parts[2][i], parts[3][i]]);
+            }
+            into.add(p * width).cast::<[T; ROWS]>().write(values);
         }
     }
 }

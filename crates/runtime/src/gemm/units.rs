@@ -24,14 +24,19 @@ pub(crate) struct Quad(pub i32);
 pub(crate) struct Halves(pub u32);
 
 impl Pair {
+    #[inline(always)]
     pub(crate) fn new(first: i16, second: i16) -> Pair {
         Pair(i32::from(second) << 16 | i32::from(first) & 0xffff)
     }
 }
 
 impl Quad {
+    /// Shifts and not bytes in memory, so that loops over it become vectors.
+    #[inline(always)]
     pub(crate) fn new(bytes: [u8; 4]) -> Quad {
-        Quad(i32::from_le_bytes(bytes))
+        let [a, b, c, d] = bytes;
+        let (a, b, c, d) = (u32::from(a), u32::from(b), u32::from(c), u32::from(d));
+        Quad((a | b << 8 | c << 16 | d << 24) as i32)
     }
 }
 
@@ -123,6 +128,9 @@ impl Compute for Halves {
     }
 }
 
+/// What is added to the bytes of a left operand with signs, which turns their upper bits.
+const RAISE: i32 = 0x8080_8080_u32 as i32;
+
 /// A byte with a sign in a left operand: 128 is added to it, and the right operand sees to it that the
 /// sums are what they should be.
 #[derive(Clone, Copy)]
@@ -163,8 +171,11 @@ sources! {
     i8 => Pair, 2, 0, |parts| Pair::new(i16::from(parts[0]), i16::from(parts[1]));
     u8 => Pair, 2, 0, |parts| Pair::new(i16::from(parts[0]), i16::from(parts[1]));
     i16 => Pair, 2, 0, |parts| Pair::new(parts[0], parts[1]);
-    i8 => Quad, 4, 0, |parts| Quad::new(parts.map(|byte| byte as u8));
-    Raised => Quad, 4, Raised(0), |parts| Quad::new(parts.map(|byte| byte.0 as u8 ^ 0x80));
+    i8 => Quad, 4, 0, |parts|
+        Quad::new([parts[0] as u8, parts[1] as u8, parts[2] as u8, parts[3] as u8]);
+    u8 => Quad, 4, 0, |parts| Quad::new(parts);
+    Raised => Quad, 4, Raised(0), |parts|
+        Quad(Quad::new([parts[0].0 as u8, parts[1].0 as u8, parts[2].0 as u8, parts[3].0 as u8]).0 ^ RAISE);
     half::bf16 => Halves, 2, half::bf16::ZERO,
         |parts| Halves::new([parts[0].to_bits(), parts[1].to_bits()]);
 }
@@ -188,6 +199,26 @@ pub(crate) unsafe fn pack_right_quads(
         pack::<i8, Quad>(matrix, rows, steps, width, body);
         let values = std::slice::from_raw_parts(body, steps.places.len().div_ceil(4) * width);
         start_quads(values, std::slice::from_raw_parts_mut(into, width));
+    }
+}
+
+/// The same for a left operand of bytes that have no sign: sums start from zero.
+///
+/// # Safety
+///
+/// As for [`pack_right_quads`].
+pub(crate) unsafe fn pack_right_quads_alone(
+    matrix: *const u8,
+    rows: &[isize],
+    steps: &Steps,
+    width: usize,
+    into: *mut Quad,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        std::slice::from_raw_parts_mut(into.cast::<std::mem::MaybeUninit<Quad>>(), width)
+            .fill(std::mem::MaybeUninit::new(Quad::ZERO));
+        pack::<i8, Quad>(matrix, rows, steps, width, into.add(width));
     }
 }
 

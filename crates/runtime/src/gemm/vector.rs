@@ -4,11 +4,14 @@
 //! Loops here copy what a vector register holds into an array of its own before they compute: else they
 //! are not turned into vectors, and four times as slow.
 
+pub(crate) mod words;
+
 use rxla_base::Result;
 
 use super::axis::Axis;
 use super::pack::{Steps, prefetch};
 use super::sets::{self, Set, for_each_set};
+use super::units::Pair;
 use super::{Address, Compute, Operand, Product, scratch};
 use crate::context::Context;
 use crate::element::Load;
@@ -30,15 +33,20 @@ const LINE_AHEAD: usize = 512;
 
 /// How the rows of a matrix with elements of some type are read.
 pub(crate) struct Streams<T> {
+    /// With one vector.
+    one: Option<One<T>>,
+    /// The products of [`BLOCK`] vectors, one after the other, with as many lines, where the processor has
+    /// registers for them.
+    block: Option<unsafe fn(x: &[T], matrix: *const u8, offset: isize, step: isize) -> Products<T>>,
+}
+
+struct One<T> {
     /// The product of the vector and as many elements from an offset on.
     dot: unsafe fn(x: &[T], matrix: *const u8, offset: isize) -> [T; 1],
     /// The same for several lines that are `step` apart.
     dots: unsafe fn(x: &[T], matrix: *const u8, offset: isize, step: isize) -> [T; LINES],
     /// Adds rows that are `step` apart from an offset on, each times an element of the vector.
     add_rows: unsafe fn(x: &[T], matrix: *const u8, offset: isize, step: isize, sums: &mut [T]),
-    /// The products of [`BLOCK`] vectors, one after the other, with as many lines, where the processor has
-    /// registers for them.
-    block: Option<unsafe fn(x: &[T], matrix: *const u8, offset: isize, step: isize) -> Products<T>>,
 }
 
 /// By lines.
@@ -52,14 +60,25 @@ impl<T> Clone for Streams<T> {
 
 impl<T> Copy for Streams<T> {}
 
+impl<T> Clone for One<T> {
+    fn clone(&self) -> One<T> {
+        *self
+    }
+}
+
+impl<T> Copy for One<T> {}
+
 impl<T: Compute> Streams<T> {
     pub(crate) fn of<S: Load<T>>() -> Streams<T> {
-        Streams {
-            dot: dot::<S, T>,
-            dots: dots::<S, T>,
-            add_rows: add_rows::<S, T>,
-            block: block::<S, T>(),
-        }
+        let one = One { dot: dot::<S, T>, dots: dots::<S, T>, add_rows: add_rows::<S, T> };
+        Streams { one: Some(one), block: block::<S, T>() }
+    }
+}
+
+impl Streams<Pair> {
+    /// Words are read only by blocks.
+    pub(crate) fn of_words<S: words::Word>() -> Option<Streams<Pair>> {
+        words::block::<S>().map(|block| Streams { one: None, block: Some(block) })
     }
 }
 
@@ -98,42 +117,45 @@ pub(super) unsafe fn multiply<T: Compute>(
         return Ok(false);
     }
     let block = if count == 1 { None } else { streams.block };
-    if count != 1 && block.is_none() {
+    let one = if count == 1 { streams.one } else { None };
+    if block.is_none() && one.is_none() || !k.is_multiple_of(T::STEPS) {
         return Ok(false);
     }
     let room = if count == 1 { 1 } else { count.next_multiple_of(BLOCK) };
-    let packed = scratch::<T>(room.saturating_mul(k))?;
+    // Values of each vector.
+    let depth = k / T::STEPS;
+    let packed = scratch::<T>(room.saturating_mul(depth))?;
     let x = packed.as_ptr().cast::<T>();
     let mut steps = Steps::default();
     product.k.offsets(side, 0, k, &mut steps.places);
     steps.find_runs();
     for row in 0..room {
-        // SAFETY: there is room for `k` values of each; the vectors are the caller's promise.
+        // SAFETY: there is room for the values of each; the vectors are the caller's promise.
         unsafe {
-            let into = x.add(row * k);
+            let into = x.add(row * depth);
             match row < count {
                 true => (vector.pack)(vector.data, &[rows.offset(0, row)], &steps, 1, into),
-                false => {
-                    std::slice::from_raw_parts_mut(into.cast::<u8>(), k * size_of::<T>()).fill(0)
-                }
+                false => std::slice::from_raw_parts_mut(into.cast::<u8>(), depth * size_of::<T>())
+                    .fill(0),
             }
         }
     }
     // SAFETY: written just now.
-    let x = unsafe { std::slice::from_raw_parts(x.cast_const(), room * k) };
-    let job = Job { matrix, streams, x, lines, c: Address(product.c), line_step, k_step };
+    let x = unsafe { std::slice::from_raw_parts(x.cast_const(), room * depth) };
+    let job = Job { matrix, x, lines, c: Address(product.c), line_step, k_step };
     if let Some(block) = block {
         // SAFETY: the caller's promise.
         unsafe { job.blocks(context, block, rows) };
         return Ok(true);
     }
+    let Some(one) = one else { return Ok(false) };
     // SAFETY: the caller's promise.
     unsafe {
         // Where a line is one element, both orders are the same.
         if k_step == 1 && (line_step != 1 || k > 1) {
-            job.dots(context);
+            job.dots(context, one);
         } else {
-            job.sums(context)?;
+            job.sums(context, one)?;
         }
     }
     Ok(true)
@@ -141,7 +163,6 @@ pub(super) unsafe fn multiply<T: Compute>(
 
 struct Job<'a, T> {
     matrix: Operand<T>,
-    streams: Streams<T>,
     x: &'a [T],
     lines: &'a Axis,
     c: Address<T>,
@@ -165,7 +186,7 @@ impl<T: Compute> Job<'_, T> {
         rows: &Axis,
     ) {
         let (count, room) = (rows.len(), rows.len().next_multiple_of(BLOCK));
-        let k = self.x.len() / room;
+        let depth = self.x.len() / room;
         let groups = self.lines.len().div_ceil(BLOCK);
         let grain = (super::SERIAL / (self.x.len() * BLOCK)).max(1);
         context.parallel_for(groups, grain, |begin, end| {
@@ -173,7 +194,7 @@ impl<T: Compute> Job<'_, T> {
                 // The last lines may be some of those before, too.
                 let first = (group * BLOCK).min(self.lines.len() - BLOCK);
                 let offset = first as isize * self.line_step;
-                for (part, x) in self.x.chunks_exact(BLOCK * k).enumerate() {
+                for (part, x) in self.x.chunks_exact(BLOCK * depth).enumerate() {
                     // SAFETY: the caller's promise; what is written again is not by this group.
                     unsafe {
                         let products = block(x, self.matrix.data, offset, self.line_step);
@@ -195,7 +216,7 @@ impl<T: Compute> Job<'_, T> {
     /// # Safety
     ///
     /// As for [`multiply`].
-    unsafe fn dots(&self, context: &Context) {
+    unsafe fn dots(&self, context: &Context, one: One<T>) {
         let grain = (super::SERIAL / self.x.len()).max(1);
         context.parallel_for(self.lines.len(), grain, |begin, end| {
             let mut line = begin;
@@ -205,13 +226,13 @@ impl<T: Compute> Job<'_, T> {
                 // SAFETY: the caller's promise; every line has a place of its own.
                 unsafe {
                     let several;
-                    let one;
+                    let single;
                     let sums: &[T] = if line + LINES <= end {
-                        several = (self.streams.dots)(self.x, data, offset, self.line_step);
+                        several = (one.dots)(self.x, data, offset, self.line_step);
                         &several
                     } else {
-                        one = (self.streams.dot)(self.x, data, offset);
-                        &one
+                        single = (one.dot)(self.x, data, offset);
+                        &single
                     };
                     for &sum in sums {
                         *self.c.get().offset(self.lines.offset(1, line)) = sum;
@@ -228,7 +249,7 @@ impl<T: Compute> Job<'_, T> {
     /// # Safety
     ///
     /// As for [`multiply`].
-    unsafe fn sums(&self, context: &Context) -> Result<()> {
+    unsafe fn sums(&self, context: &Context, one: One<T>) -> Result<()> {
         let (count, k) = (self.lines.len(), self.x.len());
         let chunks = k.div_ceil(CHUNK);
         // Enough strips that few rows keep all threads busy, too, but no shorter than a page.
@@ -251,7 +272,7 @@ impl<T: Compute> Job<'_, T> {
                     std::slice::from_raw_parts_mut(sums.cast::<u8>(), length * size_of::<T>())
                         .fill(0);
                     let sums = std::slice::from_raw_parts_mut(sums, length);
-                    (self.streams.add_rows)(x, self.matrix.data, offset, self.k_step, sums);
+                    (one.add_rows)(x, self.matrix.data, offset, self.k_step, sums);
                 }
             }
         });
