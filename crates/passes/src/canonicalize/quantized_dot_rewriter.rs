@@ -6,12 +6,12 @@
 //! roundings, however long the sum. What could overflow 32 bits, or scales whose product a float does not
 //! hold well, are left as they are.
 //!
-//! Padding stands for zero, so what is multiplied has no zero point: bytes as they are, or moved by 128 to
-//! those of the other sign, or moved into 16 bits. Only where there is no padding, and the product reads
-//! the other operand often, is the zero point taken out of the sums instead, by sums of the other operand.
+//! What is multiplied has no zero point: bytes as they are, or moved by 128 to those of the other sign, or
+//! moved into 16 bits. Where the product reads the other operand often, the zero point is taken out of the
+//! sums instead, by sums of the other operand; an image is padded with it then, since padding stands for zero.
 
 use rxla_base::Result;
-use rxla_hlo::op::{Convert, Reduce, WindowDimension};
+use rxla_hlo::op::{Convert, Pad, PaddingDimension, Reduce};
 use rxla_hlo::{BinaryKind, Dims, ElementType, InstructionId, Module, Op, Shape};
 
 use super::dequantized::{Dequantized, Numbers};
@@ -47,6 +47,8 @@ impl Pass for QuantizedDotRewriter {
 fn dot(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
     let Op::Dot(op) = &m[i].op else { return None };
     let mut op = op.clone();
+    op.operand_precision.clear();
+    op.algorithm = None;
     let dims = view::dims(m, view::operand(m, i, 0))?;
     let depth = op.lhs_contracting_dims.iter().map(|&d| dims[d as usize]).product();
     let batches = op.lhs_batch_dims.len();
@@ -54,11 +56,8 @@ fn dot(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
     let start = dims.len() - op.lhs_contracting_dims.len();
     let rank = view::dims(m, view::operand(m, i, 1))?.len();
     let rhs = places(rank, &op.rhs_batch_dims, &op.rhs_contracting_dims, start);
-    let form = Form { depth, sides: [lhs, rhs], later: &[0, 1] };
-    let product = Product::of(m, i, form)?;
-    op.operand_precision.clear();
-    op.algorithm = None;
-    Some(product.rewrite(m, i, Op::from(op)))
+    let form = Form { op: Op::from(op), depth, sides: [lhs, rhs], later: &[0, 1] };
+    Some(Product::of(m, i, form)?.rewrite(m, i))
 }
 
 /// The same for `convolution`
@@ -68,6 +67,8 @@ fn convolution(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
         return None;
     }
     let mut op = op.clone();
+    op.operand_precision.clear();
+    op.algorithm = None;
     let labels = &op.dim_labels;
     let kernel = view::dims(m, view::operand(m, i, 1))?;
     let whole = kernel.iter().product::<i64>();
@@ -79,18 +80,17 @@ fn convolution(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
     }
     let mut rhs = vec![None; rank];
     rhs[labels.kernel_output_feature as usize] = Some(labels.output_feature as usize);
-    let plain =
-        |dim: &WindowDimension| (dim.padding_low, dim.padding_high, dim.base_dilation) == (0, 0, 1);
-    // Every result takes all of the kernel, but not all of the image.
-    let later: &[usize] = if op.window.dimensions.iter().all(plain) { &[0] } else { &[] };
-    let product = Product::of(m, i, Form { depth, sides: [lhs, rhs], later })?;
-    op.operand_precision.clear();
-    op.algorithm = None;
-    Some(product.rewrite(m, i, Op::from(op)))
+    // Every result takes all of the kernel, but not all of the image. What lies between the elements of
+    // a dilated one is better not multiplied.
+    let dense = op.window.dimensions.iter().all(|dim| dim.base_dilation == 1);
+    let later: &[usize] = if dense { &[0] } else { &[] };
+    let form = Form { op: Op::from(op), depth, sides: [lhs, rhs], later };
+    Some(Product::of(m, i, form)?.rewrite(m, i))
 }
 
 /// How a product is taken.
 struct Form {
+    op: Op,
     /// How many products are summed at most.
     depth: i64,
     /// Where dimensions of both operands are in the result, if they are there.
@@ -98,6 +98,30 @@ struct Form {
     /// The operands whose zero point can be taken out of the sums: what each element of the result is
     /// multiplied with is all that the other operand has of the dimensions that are not there.
     later: &'static [usize],
+}
+
+impl Form {
+    /// Pads the image with its zero point, beside `i`, and no more when it is multiplied.
+    fn pad(
+        &mut self,
+        m: &mut Module,
+        i: InstructionId,
+        image: InstructionId,
+        zero: f64,
+    ) -> InstructionId {
+        let Op::Convolution(op) = &mut self.op else { return image };
+        let mut padding =
+            vec![PaddingDimension { low: 0, high: 0, interior: 0 }; self.sides[0].len()];
+        for (dim, &place) in op.window.dimensions.iter_mut().zip(&op.dim_labels.input_spatial) {
+            padding[place as usize].low = std::mem::take(&mut dim.padding_low);
+            padding[place as usize].high = std::mem::take(&mut dim.padding_high);
+        }
+        if padding.iter().all(|dim| (dim.low, dim.high) == (0, 0)) {
+            return image;
+        }
+        let zero = Numbers::one(zero).spread(m, i, ElementType::S8, &Dims::new());
+        view::add(m, i, Pad { padding }, &[image, zero])
+    }
 }
 
 /// Where the dimensions of an operand of a dot are in the result, if the first that is no batch is at `start`.
@@ -148,21 +172,23 @@ impl Product {
     }
 
     /// The product of integers and what makes floats of it, beside `i`.
-    fn rewrite(self, m: &mut Module, i: InstructionId, op: Op) -> InstructionId {
+    fn rewrite(mut self, m: &mut Module, i: InstructionId) -> InstructionId {
         let dims = view::dims(m, i).expect("looked at").clone();
         let result = |element_type| Shape::array(element_type, dims.iter().copied());
         let later = self.later(m, i);
-        let sides = [0, 1].map(|side| {
-            let operand = &self.operands[side];
-            match operand.plain() {
-                Some(element_type) => operand.bytes(m, i, element_type),
-                None if later == Some(side) => operand.bytes(m, i, ElementType::S8),
-                None => operand.words(m, i),
+        let mut sides = [0, 1].map(|side| match (later, self.operands[side].plain()) {
+            (Some((later, _)), _) if later == side => {
+                self.operands[side].bytes(m, i, ElementType::S8)
             }
+            (_, Some(element_type)) => self.operands[side].bytes(m, i, element_type),
+            (_, None) => self.operands[side].words(m, i),
         });
+        if let Some((side, zero)) = later {
+            sides[side] = self.form.pad(m, i, sides[side], zero);
+        }
+        let op = self.form.op.clone();
         let mut sum = view::add_with_shape(m, i, op, result(ElementType::S32), &sides);
-        if let Some(side) = later {
-            let zero = self.operands[side].signed_zero().unwrap_or(0.0);
+        if let Some((side, zero)) = later {
             let moved = self.moved(m, i, sides[1 - side], 1 - side, zero, &dims);
             sum = view::add(m, i, Op::binary(BinaryKind::Subtract), &[sum, moved]);
         }
@@ -174,16 +200,20 @@ impl Product {
         value
     }
 
-    /// The operand whose zero point is taken out of the sums.
-    fn later(&self, m: &Module, i: InstructionId) -> Option<usize> {
-        let plain = [0, 1].map(|side| self.operands[side].plain().is_some());
-        let side = plain.iter().position(|plain| !plain)?;
+    /// The operand whose zero point is taken out of the sums, and the zero point.
+    fn later(&self, m: &Module, i: InstructionId) -> Option<(usize, f64)> {
+        let free = |side: usize| match self.form.op {
+            // Results of images lie so that kernels want signs on both sides.
+            Op::Convolution(_) => self.operands[side].plain() == Some(ElementType::S8),
+            _ => self.operands[side].plain().is_some(),
+        };
+        let &side = self.form.later.iter().find(|&&side| !free(side))?;
+        let zero = self.operands[side].signed_zero()?;
         let results = view::static_array(m, i)?.element_count()? as i64;
         let others = view::static_array(m, view::operand(m, i, 1 - side))?.element_count()? as i64;
         // In each result are `depth` elements of the other operand.
         let often = results.saturating_mul(self.form.depth) >= others.saturating_mul(OFTEN);
-        let may = self.form.later.contains(&side) && plain[1 - side] && often;
-        (may && self.operands[side].signed_zero().is_some()).then_some(side)
+        (often && free(1 - side)).then_some((side, zero))
     }
 
     /// `zero * sum(other)` at the places of the result.
