@@ -11,6 +11,7 @@
 
 mod pad;
 mod parts;
+mod winograd;
 
 use rxla_base::{Error, Result};
 
@@ -41,6 +42,15 @@ pub struct Spatial {
     pub result_stride: isize,
 }
 
+/// How a convolution of floats may be computed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Method {
+    /// The fastest way whose rounding is about that of plain sums.
+    Fastest = 0,
+    /// Every product of its definition, and plain sums of them.
+    Direct = 1,
+}
+
 /// A convolution. At most one of the two counts of groups is not one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Convolution {
@@ -63,6 +73,7 @@ pub struct Convolution {
     /// Where the right operand starts, in elements.
     pub right_start: isize,
     pub spatial: Vec<Spatial>,
+    pub method: Method,
 }
 
 impl Convolution {
@@ -96,6 +107,7 @@ impl Convolution {
             self.right_start,
         ];
         code.extend(strides.map(|stride| stride as i64));
+        code.push(self.method as i64);
         code.push(self.spatial.len() as i64);
         for dim in &self.spatial {
             let sizes = [
@@ -121,6 +133,7 @@ impl Convolution {
         let (image_strides, left_feature_stride) = ([stride(), stride()], stride());
         let (right_feature_stride, output_strides) = (stride(), [stride(), stride()]);
         let right_start = stride();
+        let method = if code.next() == 0 { Method::Fastest } else { Method::Direct };
         let count = code.size();
         let spatial = (0..count)
             .map(|_| {
@@ -157,6 +170,7 @@ impl Convolution {
             batch_groups,
             right_start,
             spatial,
+            method,
         })
     }
 
@@ -252,6 +266,10 @@ unsafe fn run<E: Elements>(
         _ => false,
     };
     if !half {
+        // SAFETY: the caller's promise.
+        if unsafe { winograd::run::<E>(context, convolution, left, right, result)? } {
+            return Ok(());
+        }
         // SAFETY: the caller's promise.
         return unsafe { run_in_parts::<E>(context, convolution, left, right, result) };
     }

@@ -94,6 +94,7 @@ fn build(case: &Case, element: Element) -> (Convolution, [usize; 3]) {
         batch_groups: case.batch_groups,
         right_start,
         spatial,
+        method: Method::Fastest,
     };
     let count = |sizes: &[usize]| sizes.iter().product();
     (convolution, [count(&left_sizes), count(&right_sizes), count(&result_sizes)])
@@ -170,19 +171,22 @@ fn check(case: &Case, context: &Context) {
     let (left, right) = (numbers(left_count, 1), numbers(right_count, 2));
     let wanted = plain(&convolution, &left, &right, result_count);
     let mut result = vec![7.0_f32; result_count];
-    let code = convolution.encode().unwrap();
-    // SAFETY: buffers are as large as the description says.
-    let status = unsafe {
-        rxla_convolution(
-            context.as_ptr(),
-            left.as_ptr().cast(),
-            right.as_ptr().cast(),
-            result.as_mut_ptr().cast(),
-            code.as_ptr(),
-        )
-    };
-    assert_eq!(status, 0);
-    assert_eq!(result, wanted, "{case:?}");
+    for method in [Method::Direct, Method::Fastest] {
+        result.fill(7.0);
+        let code = Convolution { method, ..convolution.clone() }.encode().unwrap();
+        // SAFETY: buffers are as large as the description says.
+        let status = unsafe {
+            rxla_convolution(
+                context.as_ptr(),
+                left.as_ptr().cast(),
+                right.as_ptr().cast(),
+                result.as_mut_ptr().cast(),
+                code.as_ptr(),
+            )
+        };
+        assert_eq!(status, 0);
+        assert_eq!(result, wanted, "{case:?} {method:?}");
+    }
     // Halves hold these numbers and sums too, if those are small.
     let halves = |values: &[f32]| -> Vec<half::bf16> {
         values.iter().map(|&value| half::bf16::from_f32(value)).collect()
@@ -240,6 +244,60 @@ fn windows_of_every_kind() {
                 for features_last in [true, false] {
                     check(&Case { spatial: vec![first, second], features_last, ..case() }, context);
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn shared_products() {
+    let context = Context::new(Some(Pool::with_threads(3)));
+    // Windows of three, and results of three, with more and fewer lanes than a vector or a panel has.
+    for (features, outputs) in [(1, 1), (16, 32), (17, 33), (5, 40), (40, 5)] {
+        for (input, kernel, low, high) in
+            [(8, 3, 1, 1), (9, 3, 0, 2), (1, 3, 1, 1), (9, 7, 0, 0), (8, 8, 1, 1), (3, 2, 0, 1)]
+        {
+            for features_last in [true, false] {
+                let spatial = vec![
+                    (input, kernel, 1, low, high, 1, 1, false),
+                    (input, kernel, 1, low, high, 1, 1, kernel == 7),
+                ];
+                let case = Case { images: 21, features, outputs, spatial, features_last, ..case() };
+                check(&case, &context);
+            }
+        }
+    }
+}
+
+#[test]
+fn values_that_are_not_finite_stay_in_their_windows() {
+    for spatial in [vec![(9, 3, 1, 1, 1, 1, 1, false); 2], vec![(9, 7, 1, 0, 0, 1, 1, false); 2]] {
+        let case = Case { spatial, ..case() };
+        let (convolution, [left_count, right_count, result_count]) = build(&case, Element::F32);
+        for odd in [f32::INFINITY, f32::NAN, f32::MAX] {
+            let (mut left, right) = (numbers(left_count, 1), numbers(right_count, 2));
+            left[left_count / 2] = odd;
+            let wanted = plain(&convolution, &left, &right, result_count);
+            let mut result = vec![7.0_f32; result_count];
+            let code = convolution.encode().unwrap();
+            // SAFETY: buffers are as large as the description says.
+            let status = unsafe {
+                rxla_convolution(
+                    std::ptr::null(),
+                    left.as_ptr().cast(),
+                    right.as_ptr().cast(),
+                    result.as_mut_ptr().cast(),
+                    code.as_ptr(),
+                )
+            };
+            assert_eq!(status, 0);
+            let finite = |values: &[f32]| values.iter().filter(|value| value.is_finite()).count();
+            assert_eq!(finite(&result), finite(&wanted), "{odd}");
+            if !odd.is_finite() {
+                let kinds = |values: &[f32]| -> Vec<f32> {
+                    values.iter().map(|value| if value.is_nan() { 9e9 } else { *value }).collect()
+                };
+                assert_eq!(kinds(&result), kinds(&wanted), "{odd}");
             }
         }
     }

@@ -5,7 +5,7 @@ use rxla_base::{Error, Result};
 use rxla_hlo::op::{self, FftType, TransposeKind, WindowDimension};
 use rxla_hlo::{ArrayShape, ElementType, InstructionId, Module, Op};
 use rxla_kernel::{Builder, Type, Value};
-use rxla_runtime::convolution::{Convolution, Spatial};
+use rxla_runtime::convolution::{Convolution, Method, Spatial};
 use rxla_runtime::dot::{BatchDim, Dim, Dot};
 use rxla_runtime::element::Element;
 use rxla_runtime::fourier::{Kind, Precision, Transform};
@@ -238,6 +238,9 @@ fn convolution(
     let (l, r, out) = (strides(left), strides(right), strides(result));
     let at = |list: &[isize], dimension: i64| list[dimension as usize];
     let size = |shape: &ArrayShape, dimension: i64| shape.dims[dimension as usize] as usize;
+    let direct =
+        op.operand_precision.iter().any(|precision| *precision != op::Precision::Default);
+    let method = if direct { Method::Direct } else { Method::Fastest };
     let mut spatial = Vec::new();
     let mut right_start = 0;
     for number in 0..labels.input_spatial.len() {
@@ -276,6 +279,7 @@ fn convolution(
         batch_groups: usize::try_from(op.batch_group_count.0).ok()?,
         right_start,
         spatial,
+        method,
     })
 }
 

@@ -3,6 +3,8 @@
 //! Each element of the result is one chain of fused multiply-adds over k in ascending order, whatever
 //! the tile; so neither the shape of tiles nor who computes them shows in the result.
 
+pub(crate) mod strided;
+
 use super::Compute;
 use super::sets::{self, Set};
 use super::units::{Halves, Pair, Quad};

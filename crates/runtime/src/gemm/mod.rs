@@ -464,6 +464,6 @@ pub(crate) fn scratch<T>(count: usize) -> Result<Block> {
     Allocator::shared().allocate(bytes)
 }
 
-fn out_of_memory() -> rxla_base::Error {
+pub(crate) fn out_of_memory() -> rxla_base::Error {
     rxla_base::Error::new(rxla_base::Code::ResourceExhausted, "out of memory for packed matrices")
 }

@@ -1,0 +1,289 @@
+//! Windows of three by three: two by two places at once.
+//!
+//! The window is transformed first, for all. Then threads take blocks of patches, as many as their cache holds:
+//! each block is transformed, multiplied and transformed back while it is there.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rxla_base::Result;
+
+use super::transform;
+use super::{LANES, LEAST_FEATURES, PANEL, POINTS, Patches, Pictures, row};
+use crate::context::Context;
+use crate::convolution::{Convolution, Spatial};
+use crate::gemm::micro::strided::{self, Strided};
+use crate::gemm::pack::{Steps, pack};
+use crate::gemm::{Address, scratch};
+use crate::system;
+
+/// Patches for which transforming the window pays.
+const LEAST_PATCHES: usize = if cfg!(test) { 1 } else { 40 };
+/// Patches of a block: fewer, and the window is read too often; more, and nothing is gained.
+const BLOCK: [usize; 2] = [48, 96];
+
+pub(super) fn pays(c: &Convolution, dims: [Spatial; 2]) -> bool {
+    // A result whose lanes are not last has them before its places, or is written the plain way.
+    let [y, x] = dims;
+    let lanes_last = c.output_strides[1] == 1;
+    let lanes_first = x.result_stride == 1
+        && y.result_stride == x.output as isize
+        && c.output_strides[1] == (y.output * x.output) as isize;
+    dims.iter().all(|dim| dim.kernel == 3)
+        && c.features.min(c.outputs) >= LEAST_FEATURES
+        && Patches::new(c.images, dims.map(|dim| dim.output)).len() >= LEAST_PATCHES
+        && (lanes_last || lanes_first)
+}
+
+/// # Safety
+///
+/// As for [`super::run`].
+pub(super) unsafe fn run(
+    context: &Context,
+    c: &Convolution,
+    dims: [Spatial; 2],
+    left: *const f32,
+    right: *const f32,
+    result: *mut f32,
+) -> Result<bool> {
+    let [y, x] = dims;
+    let elements = Pictures {
+        data: Address(left.cast_mut()),
+        count: c.images,
+        size: [y.input, x.input],
+        strides: [c.image_strides[0], y.left_stride, x.left_stride],
+        lanes: c.features,
+    };
+    // SAFETY: the caller's promise.
+    let (elements, _copy) = unsafe { elements.lanes_together(context, c.left_feature_stride)? };
+    let target = Pictures {
+        data: Address(result),
+        count: c.images,
+        size: [y.output, x.output],
+        strides: [c.image_strides[1], y.result_stride, x.result_stride],
+        lanes: c.outputs,
+    };
+    let places = y.output * x.output;
+    let lanes_last = c.output_strides[1] == 1 || c.outputs == 1;
+    let temporary = match lanes_last {
+        true => None,
+        false => Some(scratch::<f32>(c.images * places * c.outputs)?),
+    };
+    let places_first = match &temporary {
+        None => target,
+        Some(block) => Pictures {
+            data: Address(block.as_ptr().cast()),
+            strides: [places * c.outputs, x.output * c.outputs, c.outputs].map(|s| s as isize),
+            ..target
+        },
+    };
+    let panels = c.outputs.div_ceil(PANEL);
+    let window_room = scratch::<f32>(POINTS * panels * c.features * PANEL)?;
+    let window = Address(window_room.as_ptr().cast::<f32>());
+    // SAFETY: the caller's promise; the room is that of all panels.
+    unsafe { transform_window(context, c, dims, right, window)? };
+    let patches = Patches::new(c.images, places_first.size);
+    let bytes = POINTS * (row(c.features) + row(c.outputs)) * size_of::<f32>();
+    let most = (system::second_cache() / 2 / bytes).clamp(BLOCK[0], BLOCK[1]);
+    // Whole tiles, and work for all threads.
+    let rows = strided::best().rows;
+    let most = most.min(patches.len().div_ceil(context.threads())).next_multiple_of(rows);
+    let blocks = patches.len().div_ceil(most);
+    let pads = dims.map(|dim| dim.pad_low);
+    let job = Job { elements, pads, window, result: places_first, patches };
+    let failed = AtomicBool::new(false);
+    let out_of_memory = AtomicBool::new(false);
+    context.parallel_for(blocks, 1, |begin, end| {
+        let Ok(room) =
+            scratch::<f32>(most * POINTS * (row(c.features) + row(c.outputs)) + c.features)
+        else {
+            return out_of_memory.store(true, Ordering::Relaxed);
+        };
+        for block in begin..end {
+            let first = block * most;
+            let count = most.min(patches.len() - first);
+            // SAFETY: the room is that of a block; blocks are different parts of the result.
+            let finite = unsafe { compute_block(&job, first, count, room.as_ptr().cast()) };
+            if !finite {
+                failed.store(true, Ordering::Relaxed);
+            }
+        }
+    });
+    if out_of_memory.into_inner() {
+        return Err(crate::gemm::out_of_memory());
+    }
+    if failed.into_inner() {
+        return Ok(false);
+    }
+    if temporary.is_some() {
+        // SAFETY: the caller's promise.
+        unsafe { lanes_first(context, places_first, target) };
+    }
+    Ok(true)
+}
+
+/// Writes `window[point][panel][feature][lane]`.
+///
+/// # Safety
+///
+/// As for [`super::run`]; there is room.
+unsafe fn transform_window(
+    context: &Context,
+    c: &Convolution,
+    [y, x]: [Spatial; 2],
+    right: *const f32,
+    window: Address<f32>,
+) -> Result<()> {
+    let panels = c.outputs.div_ceil(PANEL);
+    let right = Address(right.cast_mut());
+    let transforms = transform::best();
+    // Features in the order of memory, so that they are read in lines.
+    let features_inner = c.right_feature_stride.abs() < x.right_stride.abs();
+    let index = |feature: usize, tap: usize| match features_inner {
+        true => tap * c.features + feature,
+        false => feature * 9 + tap,
+    };
+    let mut steps = Steps::default();
+    steps.places.resize(9 * c.features, 0);
+    for feature in 0..c.features {
+        for tap in 0..9 {
+            steps.places[index(feature, tap)] = feature as isize * c.right_feature_stride
+                + (tap / 3) as isize * y.right_stride
+                + (tap % 3) as isize * x.right_stride;
+        }
+    }
+    steps.find_runs();
+    let failed = AtomicBool::new(false);
+    context.parallel_for(panels, 1, |begin, end| {
+        let Ok(room) = scratch::<f32>(9 * c.features * PANEL) else {
+            return failed.store(true, Ordering::Relaxed);
+        };
+        let packed = room.as_ptr().cast::<f32>();
+        for panel in begin..end {
+            let first = panel * PANEL;
+            let lanes: Vec<isize> = (first..c.outputs.min(first + PANEL))
+                .map(|output| output as isize * c.output_strides[0])
+                .collect();
+            let from = right.get().wrapping_offset(c.right_start);
+            // SAFETY: the room is large enough; the operand is the caller's promise.
+            unsafe { pack::<f32, f32>(from.cast_const().cast(), &lanes, &steps, PANEL, packed) };
+            for feature in 0..c.features {
+                let tap =
+                    |tap: usize| packed.wrapping_add(index(feature, tap) * PANEL).cast_const();
+                let taps = std::array::from_fn(|i| std::array::from_fn(|j| tap(3 * i + j)));
+                let into = window.get().wrapping_add((panel * c.features + feature) * PANEL);
+                // SAFETY: packed above; the room is the caller's promise.
+                unsafe { (transforms.three_taps)(&taps, PANEL, into, panels * c.features * PANEL) };
+            }
+        }
+    });
+    if failed.into_inner() { Err(crate::gemm::out_of_memory()) } else { Ok(()) }
+}
+
+/// What blocks share.
+struct Job {
+    elements: Pictures,
+    pads: [isize; 2],
+    window: Address<f32>,
+    result: Pictures,
+    patches: Patches,
+}
+
+/// Computes `count` patches from `first` on; says whether all values are finite.
+///
+/// # Safety
+///
+/// As for [`super::run`], and nobody else writes these patches; `room` is that of transformed elements and products
+/// of so many patches, and of zeros for all features.
+unsafe fn compute_block(job: &Job, first: usize, count: usize, room: *mut f32) -> bool {
+    let transforms = transform::best();
+    let (features, outputs) = (job.elements.lanes, job.result.lanes);
+    let (element_row, product_row) = (row(features), row(outputs));
+    let products = room.wrapping_add(count * POINTS * element_row);
+    let zeros = products.wrapping_add(count * POINTS * product_row);
+    // SAFETY: the caller's promise: there is room for them.
+    unsafe { zeros.write_bytes(0, features) };
+    for patch in 0..count {
+        let (picture, place) = job.patches.at(first + patch);
+        let start = [0, 1].map(|dim| place[dim] as isize - job.pads[dim]);
+        let patch_at = job.elements.patch(picture, start, zeros);
+        let into = room.wrapping_add(patch * element_row);
+        // SAFETY: the patch's places are inside the operand or the zeros.
+        unsafe { (transforms.elements)(&patch_at, features, into, count * element_row) };
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        multiply(job, count, room, products);
+        (0..count).fold(true, |finite, patch| {
+            let (picture, place) = job.patches.at(first + patch);
+            let place = place.map(|at| at as isize);
+            let into = job.result.patch(picture, place, std::ptr::null());
+            let into = into.map(|row| row.map(<*const f32>::cast_mut));
+            let from = products.wrapping_add(patch * product_row);
+            (transforms.two_places)(from, count * product_row, outputs, &into) && finite
+        })
+    }
+}
+
+/// The sixteen products of a block: of all patches' features with the window.
+///
+/// # Safety
+///
+/// `elements` is what patches were transformed into, and there is room for as many rows of products.
+unsafe fn multiply(job: &Job, count: usize, elements: *const f32, products: *mut f32) {
+    let kernels = strided::best();
+    let (features, outputs) = (job.elements.lanes, job.result.lanes);
+    let (element_row, product_row) = (row(features), row(outputs));
+    let panels = outputs.div_ceil(PANEL);
+    // Tiles of nearly the same height.
+    let tiles = count.div_ceil(kernels.rows);
+    let edge = |tile: usize| tile * count / tiles;
+    for point in 0..POINTS {
+        for panel in 0..panels {
+            let b = job.window.get().wrapping_add((point * panels + panel) * features * PANEL);
+            for tile in 0..tiles {
+                let (first, rows) = (edge(tile), edge(tile + 1) - edge(tile));
+                let place = point * count + first;
+                for column in (0..PANEL).step_by(kernels.width) {
+                    let tile = Strided {
+                        k: features,
+                        a: elements.wrapping_add(place * element_row),
+                        a_row: element_row,
+                        a_step: 1,
+                        b: b.wrapping_add(column).cast_const(),
+                        b_step: PANEL,
+                        c: products.wrapping_add(place * product_row + panel * PANEL + column),
+                        c_row: product_row,
+                        add: false,
+                    };
+                    // SAFETY: the caller's promise; rows have room for whole panels.
+                    unsafe { kernels.run(rows, &tile) };
+                }
+            }
+        }
+    }
+}
+
+/// Writes pictures whose lanes come after their places to where they come before.
+///
+/// # Safety
+///
+/// `from` can be read and `into` written, whose places lie one after the other.
+unsafe fn lanes_first(context: &Context, from: Pictures, into: Pictures) {
+    let places = from.size[0] * from.size[1];
+    let rows: Vec<isize> = (0..places).map(|place| (place * from.lanes) as isize).collect();
+    let pieces = from.lanes.div_ceil(LANES);
+    context.parallel_for(from.count * pieces, 1, |begin, end| {
+        let mut steps = Steps::default();
+        for task in begin..end {
+            let (picture, first) = (task / pieces, task % pieces * LANES);
+            steps.places.clear();
+            steps.places.extend((first..from.lanes.min(first + LANES)).map(|lane| lane as isize));
+            steps.find_runs();
+            let source = from.data.get().wrapping_add(picture * places * from.lanes);
+            let target = into.data.get().wrapping_offset(picture as isize * into.strides[0]);
+            let target = target.wrapping_add(first * places);
+            // SAFETY: the caller's promise.
+            unsafe { pack::<f32, f32>(source.cast_const().cast(), &rows, &steps, places, target) };
+        }
+    });
+}

@@ -1,0 +1,240 @@
+//! Results of three by three places under large windows, as the gradient of a window is: two by two taps at once.
+//!
+//! The products are summed over all patches of all pictures. What patches are transformed into is too much to
+//! keep, so this goes by parts of them: all threads transform a part, and then each adds the products of some
+//! points and panels to the sums. Parts are cut by their sizes alone.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rxla_base::Result;
+
+use super::transform;
+use super::{LEAST_FEATURES, PANEL, POINTS, Patches, Pictures, row};
+use crate::context::Context;
+use crate::convolution::{Convolution, Spatial};
+use crate::gemm::micro::strided::{self, Strided};
+use crate::gemm::{Address, scratch};
+
+/// Patches for which the sums are worth transforming back.
+const LEAST_PATCHES: usize = if cfg!(test) { 1 } else { 64 };
+/// Bytes of a part, and its least patches.
+const PART_BYTES: usize = 4 << 20;
+const LEAST_PART: usize = if cfg!(test) { 3 } else { 96 };
+/// Values that are worth a thread's attention.
+const GRAIN: usize = 1 << 14;
+
+pub(super) fn pays(c: &Convolution, dims: [Spatial; 2]) -> bool {
+    dims.iter().all(|dim| dim.output == 3)
+        && c.images.min(c.outputs) >= LEAST_FEATURES
+        && Patches::new(c.features, dims.map(|dim| dim.kernel)).len() >= LEAST_PATCHES
+}
+
+/// # Safety
+///
+/// As for [`super::run`].
+pub(super) unsafe fn run(
+    context: &Context,
+    c: &Convolution,
+    dims: [Spatial; 2],
+    left: *const f32,
+    right: *const f32,
+    result: *mut f32,
+) -> Result<bool> {
+    let [y, x] = dims;
+    let elements = Pictures {
+        data: Address(left.cast_mut()),
+        count: c.features,
+        size: [y.input, x.input],
+        strides: [c.left_feature_stride, y.left_stride, x.left_stride],
+        lanes: c.images,
+    };
+    let taps = Pictures {
+        data: Address(right.cast_mut().wrapping_offset(c.right_start)),
+        count: c.features,
+        size: [y.kernel, x.kernel],
+        strides: [c.right_feature_stride, y.right_stride, x.right_stride],
+        lanes: c.outputs,
+    };
+    // SAFETY: the caller's promise.
+    let (elements, _copy) = unsafe { elements.lanes_together(context, c.image_strides[0])? };
+    // SAFETY: the caller's promise.
+    let (taps, _copy_of_taps) = unsafe { taps.lanes_together(context, c.output_strides[0])? };
+    let patches = Patches::new(c.features, taps.size);
+    let rows = [elements, taps].map(|pictures| row(pictures.lanes));
+    let patch_bytes = POINTS * (rows[0] + rows[1]) * size_of::<f32>();
+    let part = (PART_BYTES / patch_bytes).clamp(LEAST_PART, LEAST_PART.max(patches.len()));
+    let parts = patches.len().div_ceil(part);
+    let part = patches.len().div_ceil(parts);
+    let sums_size = POINTS * c.images * rows[1];
+    let lanes = c.images.max(c.outputs);
+    let room = scratch::<f32>(part * POINTS * (rows[0] + rows[1]) + sums_size + lanes)?;
+    let room = room.as_ptr().cast::<f32>();
+    let work = Work {
+        elements,
+        taps,
+        pads: dims.map(|dim| dim.pad_low),
+        patches,
+        rows,
+        sums: Address(room),
+        transformed: [sums_size, sums_size + part * POINTS * rows[0]]
+            .map(|offset| Address(room.wrapping_add(offset))),
+        zeros: room.wrapping_add(sums_size + part * POINTS * (rows[0] + rows[1])),
+    };
+    let zeros = Address(work.zeros.cast_mut());
+    // SAFETY: there is room for them.
+    unsafe { zeros.get().write_bytes(0, lanes) };
+    let edge = |part: usize| part * patches.len() / parts;
+    let tasks = POINTS * c.outputs.div_ceil(PANEL);
+    for part in 0..parts {
+        let (first, count) = (edge(part), edge(part + 1) - edge(part));
+        context.parallel_for(count, 1 + GRAIN / (POINTS * (rows[0] + rows[1])), |begin, end| {
+            for patch in begin..end {
+                // SAFETY: every patch has room of its own.
+                unsafe { work.transform(first, count, patch) };
+            }
+        });
+        context.parallel_for(tasks, 1, |begin, end| {
+            for task in begin..end {
+                // SAFETY: the part is transformed; every task has sums of its own.
+                unsafe { work.multiply(count, task, part > 0) };
+            }
+        });
+    }
+    let failed = AtomicBool::new(false);
+    let result = Address(result);
+    context.parallel_for(c.images, 1 + GRAIN / (POINTS * rows[1]), |begin, end| {
+        let mut room = vec![0.0; 9 * c.outputs];
+        for image in begin..end {
+            let sums = work.sums.get().wrapping_add(image * rows[1]).cast_const();
+            let target = Target {
+                data: result.get().wrapping_offset(image as isize * c.image_strides[1]),
+                strides: [y.result_stride, x.result_stride, c.output_strides[1]],
+                lanes: c.outputs,
+            };
+            // SAFETY: all sums are there; every image is a part of the result of its own.
+            if !unsafe { put(sums, c.images * rows[1], &target, &mut room) } {
+                failed.store(true, Ordering::Relaxed);
+            }
+        }
+    });
+    Ok(!failed.into_inner())
+}
+
+/// What threads share.
+struct Work {
+    elements: Pictures,
+    taps: Pictures,
+    pads: [isize; 2],
+    patches: Patches,
+    /// How long the rows of transformed elements and taps are.
+    rows: [usize; 2],
+    /// By point, image and output.
+    sums: Address<f32>,
+    /// Elements and taps of the part, by point, patch and lane.
+    transformed: [Address<f32>; 2],
+    zeros: *const f32,
+}
+
+// SAFETY: what is written is divided between threads by those who write.
+unsafe impl Sync for Work {}
+
+impl Work {
+    /// Transforms patch number `patch` of a part of `count` that starts at `first`.
+    ///
+    /// # Safety
+    ///
+    /// The operands can be read, and nobody else writes this patch.
+    unsafe fn transform(&self, first: usize, count: usize, patch: usize) {
+        let transforms = transform::best();
+        let (picture, place) = self.patches.at(first + patch);
+        let start = [0, 1].map(|dim| place[dim] as isize - self.pads[dim]);
+        let elements = self.elements.patch(picture, start, self.zeros);
+        let taps = self.taps.patch(picture, place.map(|at| at as isize), self.zeros);
+        let [into_elements, into_taps] =
+            [0, 1].map(|side| self.transformed[side].get().wrapping_add(patch * self.rows[side]));
+        // SAFETY: the caller's promise; places outside of pictures are zeros.
+        unsafe {
+            (transforms.elements)(
+                &elements,
+                self.elements.lanes,
+                into_elements,
+                count * self.rows[0],
+            );
+            (transforms.two_taps)(&taps, self.taps.lanes, into_taps, count * self.rows[1]);
+        }
+    }
+
+    /// Adds the products of a part of `count` patches for one point and panel of outputs.
+    ///
+    /// # Safety
+    ///
+    /// The part is transformed, and nobody else has this task.
+    unsafe fn multiply(&self, count: usize, task: usize, add: bool) {
+        let kernels = strided::best();
+        let (images, outputs) = (self.elements.lanes, self.taps.lanes);
+        let panels = outputs.div_ceil(PANEL);
+        let (point, panel) = (task / panels, task % panels);
+        let [a, b] = [0, 1]
+            .map(|side| self.transformed[side].get().wrapping_add(point * count * self.rows[side]));
+        let sums = self.sums.get().wrapping_add(point * images * self.rows[1] + panel * PANEL);
+        let tiles = images.div_ceil(kernels.rows);
+        let edge = |tile: usize| tile * images / tiles;
+        for column in (0..PANEL).step_by(kernels.width) {
+            for tile in 0..tiles {
+                let first = edge(tile);
+                let strided = Strided {
+                    k: count,
+                    a: a.wrapping_add(first).cast_const(),
+                    a_row: 1,
+                    a_step: self.rows[0],
+                    b: b.wrapping_add(panel * PANEL + column).cast_const(),
+                    b_step: self.rows[1],
+                    c: sums.wrapping_add(first * self.rows[1] + column),
+                    c_row: self.rows[1],
+                    add,
+                };
+                // SAFETY: the caller's promise; rows have room for whole panels.
+                unsafe { kernels.run(edge(tile + 1) - first, &strided) };
+            }
+        }
+    }
+}
+
+/// Where the three by three places of an image go.
+struct Target {
+    data: *mut f32,
+    /// Down, right, and from one output to the next.
+    strides: [isize; 3],
+    lanes: usize,
+}
+
+/// Transforms the sums of an image back, `stride` apart; says whether all values are finite.
+///
+/// # Safety
+///
+/// The sums can be read, and the places written; `room` has nine rows of lanes.
+unsafe fn put(sums: *const f32, stride: usize, into: &Target, room: &mut [f32]) -> bool {
+    let [down, right, across] = into.strides;
+    let place =
+        |i: usize, j: usize| into.data.wrapping_offset(i as isize * down + j as isize * right);
+    let direct = across == 1;
+    let start = room.as_mut_ptr();
+    let patch = std::array::from_fn(|i| {
+        std::array::from_fn(|j| match direct {
+            true => place(i, j),
+            false => start.wrapping_add((3 * i + j) * into.lanes),
+        })
+    });
+    // SAFETY: the caller's promise.
+    let finite = unsafe { (transform::best().three_places)(sums, stride, into.lanes, &patch) };
+    if !direct {
+        for (tap, values) in room.chunks_exact(into.lanes).enumerate() {
+            let at = place(tap / 3, tap % 3);
+            for (lane, &value) in values.iter().enumerate() {
+                // SAFETY: the caller's promise.
+                unsafe { at.offset(lane as isize * across).write(value) };
+            }
+        }
+    }
+    finite
+}
