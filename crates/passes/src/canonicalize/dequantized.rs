@@ -154,16 +154,22 @@ impl Dequantized {
 
     /// What is stored, as bytes of such a type, turned round as the array is, beside `i`.
     pub(super) fn bytes(&self, m: &mut Module, i: InstructionId, to: ElementType) -> InstructionId {
-        let mut bytes = self.stored;
-        if to != self.element_type {
-            let dims = view::dims(m, bytes).expect("looked at").clone();
-            let shape = Shape::array(to, dims.iter().copied());
-            bytes = view::add_with_shape(m, i, BitcastConvert {}, shape, &[bytes]);
-            let bit = bounds(to).map_or(0.0, |(least, _)| if least < 0.0 { least } else { 128.0 });
-            let bit = Numbers::one(bit).spread(m, i, to, &dims);
-            bytes = view::add(m, i, Op::binary(BinaryKind::Xor), &[bytes, bit]);
-        }
+        let bytes = self.stored_as(m, i, to);
         self.turned(m, i, bytes)
+    }
+
+    /// The same with 32 bits, turned round last, so that sums of it need not be.
+    pub(super) fn wide(
+        &self,
+        m: &mut Module,
+        i: InstructionId,
+        from: ElementType,
+    ) -> InstructionId {
+        let bytes = self.stored_as(m, i, from);
+        let dims = view::dims(m, bytes).expect("looked at").clone();
+        let shape = Shape::array(ElementType::S32, dims);
+        let wide = view::add_with_shape(m, i, Convert {}, shape, &[bytes]);
+        self.turned(m, i, wide)
     }
 
     /// `stored - zero` in 16 bits, turned round as the array is, beside `i`.
@@ -174,6 +180,18 @@ impl Dequantized {
         let zero = self.zero.spread(m, i, ElementType::S16, &dims);
         let words = view::add(m, i, Op::binary(BinaryKind::Subtract), &[wide, zero]);
         self.turned(m, i, words)
+    }
+
+    fn stored_as(&self, m: &mut Module, i: InstructionId, to: ElementType) -> InstructionId {
+        if to == self.element_type {
+            return self.stored;
+        }
+        let dims = view::dims(m, self.stored).expect("looked at").clone();
+        let shape = Shape::array(to, dims.iter().copied());
+        let bytes = view::add_with_shape(m, i, BitcastConvert {}, shape, &[self.stored]);
+        let bit = if to == ElementType::S8 { -128.0 } else { 128.0 };
+        let bit = Numbers::one(bit).spread(m, i, to, &dims);
+        view::add(m, i, Op::binary(BinaryKind::Xor), &[bytes, bit])
     }
 
     fn turned(&self, m: &mut Module, i: InstructionId, array: InstructionId) -> InstructionId {

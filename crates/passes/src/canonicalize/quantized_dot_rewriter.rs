@@ -189,7 +189,7 @@ impl Product {
         let op = self.form.op.clone();
         let mut sum = view::add_with_shape(m, i, op, result(ElementType::S32), &sides);
         if let Some((side, zero)) = later {
-            let moved = self.moved(m, i, sides[1 - side], 1 - side, zero, &dims);
+            let moved = self.moved(m, i, 1 - side, zero, &dims);
             sum = view::add(m, i, Op::binary(BinaryKind::Subtract), &[sum, moved]);
         }
         let mut value = view::add_with_shape(m, i, Convert {}, result(ElementType::F32), &[sum]);
@@ -221,15 +221,13 @@ impl Product {
         &self,
         m: &mut Module,
         i: InstructionId,
-        other: InstructionId,
         side: usize,
         zero: f64,
         dims: &Dims,
     ) -> InstructionId {
         let places = &self.form.sides[side];
-        let sizes = view::dims(m, other).expect("looked at").clone();
-        let wide = Shape::array(ElementType::S32, sizes.iter().copied());
-        let wide = view::add_with_shape(m, i, Convert {}, wide, &[other]);
+        let other = &self.operands[side];
+        let wide = other.wide(m, i, other.plain().expect("free of a zero point"));
         let parent = m[i].parent();
         let nothing = m.add_scalar(parent, ElementType::S32, 0.0);
         let to_apply = m.add_scalar_computation(BinaryKind::Add, ElementType::S32);
