@@ -140,10 +140,11 @@ fn random_zero(seed: u64) -> i64 {
 fn convolutions_of_any_form() {
     for seed in 0..200 {
         let mut random = Random(seed);
-        let [images, height] = [random.below(3), random.pick(&[1, 4, 9])];
-        let groups = random.pick(&[1, 1, 2]);
+        // Groups of features or of images, not of both.
+        let (groups, batches) = random.pick(&[(1, 1), (1, 1), (2, 1), (1, 2)]);
+        let [images, height] = [batches * random.below(3), random.pick(&[1, 4, 9])];
         let features = groups * random.pick(&[1, 3]);
-        let outputs = groups * random.pick(&[1, 2, 5]);
+        let outputs = groups * batches * random.pick(&[1, 2, 5]);
         let (taps, stride) = (random.pick(&[1, 1, 3]).min(height), 1 + random.below(2));
         let (low, high) = (random.pick(&[0, 0, 1]), random.pick(&[0, 0, 2]));
         let dilation = random.pick(&[1, 1, 2]);
@@ -152,14 +153,16 @@ fn convolutions_of_any_form() {
         let right = [outputs, features / groups, taps, 1];
         let own = if random.below(2) == 0 { Some(0) } else { None };
         let zeros = random.pick(&[&[0][..], &[-128], &[3]]);
-        let image = if random.below(3) == 0 { Some(0) } else { None };
+        let image = if batches == 1 && random.below(3) == 0 { Some(0) } else { None };
         let x = dequantized(&mut random, "x", &left, image, zeros);
         let y = dequantized(&mut random, "y", &right, own, &[random_zero(seed)]);
         let text = format!(
             "HloModule m\nENTRY e {{\n{x}{y}  \
-             ROOT r = f32[{images},{outputs},{places},3] convolution(x, y), \
+             ROOT r = f32[{},{outputs},{places},3] convolution(x, y), \
              window={{size={taps}x1 stride={stride}x1 pad={low}_{high}x0_0 lhs_dilate={dilation}x1}}, \
-             dim_labels=bf01_oi01->bf01, feature_group_count={groups}\n}}\n"
+             dim_labels=bf01_oi01->bf01, feature_group_count={groups}, \
+             batch_group_count={batches}\n}}\n",
+            images / batches
         );
         check(&text, (features * taps) as f64 * 256.0 * 256.0 * 0.1 * 0.1);
     }
