@@ -161,7 +161,22 @@ fn run(
     let on = |which: usize| {
         spreads.map_or(String::new(), |spreads| format!(", sharding={}", SPREADS[spreads[which]].0))
     };
-    let (x_on, y_on) = (on(0), on(1));
+    // Some programs take both as one tuple.
+    let tupled_arguments = spreads.is_some_and(|spreads| spreads[2].is_multiple_of(3));
+    let parameters = match (tupled_arguments, spreads) {
+        (true, Some([x, y, _])) => format!(
+            "both = (f32[8,8], f32[8,8]) parameter(0), sharding={{{}, {}}}
+  x = f32[8,8] get-tuple-element(both), index=0
+  y = f32[8,8] get-tuple-element(both), index=1",
+            SPREADS[x].0, SPREADS[y].0
+        ),
+        _ => format!(
+            "x = f32[8,8] parameter(0){}
+  y = f32[8,8] parameter(1){}",
+            on(0),
+            on(1)
+        ),
+    };
     // The result's sharding is that of a marker, which is the root then.
     let body = match spreads {
         None => body.to_owned(),
@@ -174,15 +189,18 @@ fn run(
     };
     let text = format!(
         "HloModule m, num_partitions={partitions}\n{CALLED}\nENTRY main {{
-  x = f32[8,8] parameter(0){x_on}
-  y = f32[8,8] parameter(1){y_on}
+  {parameters}
   zero = f32[] constant(0)
   {body}\n}}"
     );
     let module = rxla::read_module(Format::HloText, text.as_bytes(), ReadOptions::default())
         .unwrap_or_else(|error| panic!("{text}\n{error}"));
-    let options =
-        CompileOptions { partitions, spmd_partitioning: true, ..CompileOptions::default() };
+    let options = CompileOptions {
+        partitions,
+        spmd_partitioning: true,
+        tupled_arguments,
+        ..CompileOptions::default()
+    };
     let program = client.compile(module, options).unwrap_or_else(|error| panic!("{text}\n{error}"));
     let arguments: Vec<_> = (0..partitions)
         .map(|device| {

@@ -50,7 +50,8 @@ impl SerializedShardings {
         let parameters = module[entry].parameters();
         let parameters: Option<Vec<Vec<u8>>> =
             if config.spmd_parameters_shardings.len() == parameters.len() {
-                config.spmd_parameters_shardings.iter().map(proto).collect()
+                // Arguments that a program takes as one tuple are handed over one by one.
+                config.spmd_parameters_shardings.iter().flat_map(single).map(proto).collect()
             } else {
                 parameters.iter().map(|&parameter| proto(sharding(parameter)?)).collect()
             };
@@ -68,6 +69,14 @@ impl SerializedShardings {
             parameters: parameters.map(List::new),
             outputs: outputs.map(List::new),
         }
+    }
+}
+
+/// What a sharding says of each leaf.
+fn single(sharding: &Sharding) -> &[Sharding] {
+    match sharding {
+        Sharding::Tuple(list) => list,
+        _ => std::slice::from_ref(sharding),
     }
 }
 

@@ -29,7 +29,10 @@ mod tiles;
 pub use custom::{Call, CustomCalls, Divided, Partitioner, Unknown};
 
 use rxla_base::{Diagnostic, Error, Result, Severity};
-use rxla_hlo::{AliasKind, BufferDonor, ComputationLayout, Module, Shape, Sharding, ShardingKind};
+use rxla_hlo::{
+    AliasKind, BufferDonor, ComputationLayout, Dims, InstructionId, Module, Shape, Sharding,
+    ShardingKind,
+};
 use rxla_passes::simplify::call_inliner::CallInliner;
 use rxla_passes::simplify::flatten_call_graph::FlattenCallGraph;
 use rxla_passes::simplify::hlo_dce::HloDce;
@@ -72,7 +75,13 @@ pub fn partition(module: &mut Module, custom: &dyn CustomCalls) -> Result<()> {
         })
         .collect();
     let parameters = parameters(module, devices.partitions)?;
-    module.config.spmd_parameters_shardings = parameters.iter().map(Tiles::to_sharding).collect();
+    let of_parameter = |(leaves, &id): (&Vec<Tiles>, &InstructionId)| match &module[id].shape {
+        Shape::Tuple(_) => Sharding::Tuple(leaves.iter().map(Tiles::to_sharding).collect()),
+        _ => leaves[0].to_sharding(),
+    };
+    let ids = module[entry].parameters();
+    let said: Vec<Sharding> = parameters.iter().zip(ids).map(of_parameter).collect();
+    module.config.spmd_parameters_shardings = said;
     let shardings: Vec<Sharding> = results.iter().map(Tiles::to_sharding).collect();
     module.config.spmd_output_sharding = match (&module[root].shape, &shardings[..]) {
         (_, []) => None,
@@ -81,7 +90,8 @@ pub fn partition(module: &mut Module, custom: &dyn CustomCalls) -> Result<()> {
         (_, _) => None,
     };
     let cut = |tiles: Tiles| Some(tiles).filter(|tiles| !tiles.is_whole());
-    let parameters: Vec<_> = parameters.into_iter().map(|tiles| vec![cut(tiles)]).collect();
+    let cut_leaves = |leaves: Vec<Tiles>| leaves.into_iter().map(cut).collect();
+    let parameters: Vec<Vec<_>> = parameters.into_iter().map(cut_leaves).collect();
     let results: Vec<_> = results.into_iter().map(cut).collect();
     for computation in module.computation_post_order() {
         if computation == entry {
@@ -98,7 +108,7 @@ pub fn partition(module: &mut Module, custom: &dyn CustomCalls) -> Result<()> {
         }
         let (mut parameters, mut results) = (Vec::new(), Vec::new());
         if plan.is_bound(computation) {
-            let leaves = |id: rxla_hlo::InstructionId| {
+            let leaves = |id: InstructionId| {
                 (0..module[id].shape.leaves().len())
                     .map(|leaf| plan.tiles(id, leaf).cloned())
                     .collect::<Vec<_>>()
@@ -150,23 +160,31 @@ fn declared(module: &Module, partitions: usize) -> Result<Vec<Option<Tiles>>> {
         .collect()
 }
 
-/// How the entry's parameters lie.
-fn parameters(module: &Module, partitions: usize) -> Result<Vec<Tiles>> {
+/// How the entry's parameters lie, leaf by leaf.
+fn parameters(module: &Module, partitions: usize) -> Result<Vec<Vec<Tiles>>> {
     let parameters = module[module.entry()].parameters().iter();
-    parameters
-        .map(|&parameter| match &module[parameter].shape {
-            Shape::Array(array) => {
-                match module[parameter].info().and_then(|info| info.sharding.as_ref()) {
-                    Some(sharding) => Tiles::of(sharding, array.rank(), partitions),
-                    None => Ok(Tiles::whole(array.rank(), partitions)),
-                }
-            }
-            Shape::Tuple(_) => {
-                Err(Error::unimplemented("tupled parameters of a program of several partitions"))
-            }
-            _ => Ok(Tiles::whole(0, partitions)),
-        })
-        .collect()
+    parameters.map(|&parameter| said(module, parameter, partitions)).collect()
+}
+
+/// What a parameter's sharding says of its leaves.
+fn said(module: &Module, parameter: InstructionId, partitions: usize) -> Result<Vec<Tiles>> {
+    let leaves = module[parameter].shape.leaves();
+    if leaves.iter().any(|(path, _)| path.len() > 1) {
+        return Err(Error::unimplemented("parameters in nested tuples on several partitions"));
+    }
+    let sharding = module[parameter].info().and_then(|info| info.sharding.as_ref());
+    let of_leaf = |(index, (_, leaf)): (usize, &(Dims, &Shape))| {
+        let Some(array) = leaf.as_array() else { return Ok(Tiles::whole(0, partitions)) };
+        let sharding = match sharding {
+            Some(Sharding::Tuple(list)) => list.get(index),
+            single => single,
+        };
+        match sharding {
+            Some(sharding) => Tiles::of(sharding, array.rank(), partitions),
+            None => Ok(Tiles::whole(array.rank(), partitions)),
+        }
+    };
+    leaves.iter().enumerate().map(of_leaf).collect()
 }
 
 /// Brings what the module says of its entry's shapes in line with the parts. An alias of an

@@ -242,17 +242,10 @@ impl Plan {
             };
         match &instruction.op {
             Op::Parameter(_) if instruction.parent() == module.entry() => {
-                let rank = instruction.shape.as_array().map_or(0, |array| array.rank());
-                let sharding = instruction.info().and_then(|info| info.sharding.as_ref());
-                let tiles = match (&instruction.shape, sharding) {
-                    (Shape::Array(_), Some(sharding)) => {
-                        Tiles::of(sharding, rank, self.partitions)?
-                    }
-                    (_, _) => Tiles::whole(rank, self.partitions),
-                };
-                for leaf in 0..instruction.shape.leaves().len() {
+                let said = crate::said(module, id, self.partitions)?;
+                for (leaf, tiles) in said.into_iter().enumerate() {
                     if let Some(slot) = self.slot(id, leaf) {
-                        self.say(slot, tiles.clone());
+                        self.say(slot, tiles);
                         // What lies unevenly is not cut anywhere else.
                         let slot = self.find(slot);
                         self.slots[slot as usize].is_said = true;
