@@ -59,6 +59,25 @@ def attention_12x256x64():
     return program, [normal(2, 12, 256, 64, seed=i) for i in range(3)]
 
 
+def _causal_attention(q, k, v):
+    scores = jnp.einsum("hqd,hkd->hqk", q, k) / np.float32(8)
+    seen = jnp.tril(jnp.ones(scores.shape[1:], bool))
+    return jnp.einsum("hqk,hkd->hqd", jax.nn.softmax(jnp.where(seen, scores, np.float32(-1e30)), axis=-1), v)
+
+
+@workload("dot", tolerance=1e-3)
+def attention_causal_8x1024x64():
+    return _causal_attention, [normal(8, 1024, 64, seed=i) for i in range(3)]
+
+
+@workload("dot", tolerance=1e-3)
+def attention_grad_8x1024x64():
+    def loss(q, k, v):
+        return (_causal_attention(q, k, v) ** 2).sum()
+
+    return jax.grad(loss, argnums=(0, 1, 2)), [normal(8, 1024, 64, seed=i) for i in range(3)]
+
+
 NHWC = ("NHWC", "HWIO", "NHWC")
 
 

@@ -13,10 +13,11 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use rxla_runtime::element::{Element, Only};
 use rxla_runtime::pool::Thunk;
+use rxla_runtime::scratch::Scratch;
 use rxla_runtime::sort::Less;
 use rxla_runtime::status::Status;
 use rxla_runtime::{Context, Pool, available_threads};
-use rxla_runtime::{convolution, copy, dot, fourier, linear, pool, sort, symbols};
+use rxla_runtime::{convolution, copy, dot, fourier, linear, pool, scratch, sort, symbols};
 
 /// Of how many threads the pool is made. 0: as many as there are cores for this process.
 static THREADS: AtomicI32 = AtomicI32::new(0);
@@ -95,6 +96,9 @@ export! { KERNELS:
             code: Code) -> Status;
     "rxla_triangular_solve" = linear::rxla_triangular_solve
         as (run: Run, a: In, b: In, x: Out, code: Code) -> Status;
+    "rxla_scratch_take" = scratch::rxla_scratch_take as (into: *mut Scratch, bytes: i64) -> Status;
+    "rxla_scratch_give_back" = scratch::rxla_scratch_give_back
+        as (taken: *const Scratch) -> Status;
     "rxla_sort" = sort::rxla_sort
         as (run: Run, from: *const In, to: *const Out, less: Option<Less>,
             data: *const c_void, code: Code) -> Status;

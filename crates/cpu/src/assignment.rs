@@ -72,6 +72,7 @@ fn show(place: Place) -> String {
         Place::Constant(_) => "constant".to_owned(),
         Place::Result(number) => format!("result {number}"),
         Place::Temp(offset) => format!("temp+{offset}"),
+        Place::Scratch(offset) => format!("scratch+{offset}"),
     }
 }
 
@@ -80,8 +81,9 @@ fn order(place: Place) -> (u8, u64) {
         Place::Argument(number) => (0, number as u64),
         Place::Result(number) => (1, number as u64),
         Place::Temp(offset) => (2, offset),
-        Place::Constant(value) => (3, value.index() as u64),
-        Place::Register => (4, 0),
+        Place::Scratch(offset) => (3, offset),
+        Place::Constant(value) => (4, value.index() as u64),
+        Place::Register => (5, 0),
     }
 }
 

@@ -11,6 +11,7 @@
 //! Arrays of one element live in registers and have no memory. Parameters are only read, unless
 //! the caller gave their memory for an output.
 
+mod scratch;
 mod turns;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -22,7 +23,7 @@ use crate::plan::{Block, Compute, Leaf, Origin, Plan, Step, ValueId};
 use turns::Turning;
 
 /// Where a value lives.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Place {
     Register,
     /// A leaf of the arguments.
@@ -32,6 +33,8 @@ pub enum Place {
     Result(usize),
     /// An offset in temporary memory.
     Temp(u64),
+    /// An offset in memory that each thread has of its own while it runs a loop with others.
+    Scratch(u64),
 }
 
 /// What an output is.
@@ -76,6 +79,8 @@ pub struct Buffers {
     pub aliases: Vec<(usize, usize)>,
     /// Size of the temporary memory.
     pub temp_bytes: u64,
+    /// By the heads of loops whose iterations run at once: the size of what each thread has.
+    scratch: FxHashMap<u32, u64>,
 }
 
 /// Whether a result (by number) of a step may lie where an operand (by number) lies.
@@ -123,6 +128,7 @@ impl Buffers {
         if care != Care::Lavish {
             assignment.merge_in_place();
         }
+        assignment.find_shared_loops(&plan.entry);
         if care == Care::Due {
             assignment.take_turns();
             assignment.lodge_in_results();
@@ -142,6 +148,11 @@ impl Buffers {
     /// What is moved at a position, in order.
     pub fn moves(&self, position: u32) -> &[Move] {
         self.moves.get(&position).map_or(&[], Vec::as_slice)
+    }
+
+    /// The memory of each thread in the loop that begins at a position, if its iterations run at once.
+    pub fn scratch(&self, head: u32) -> Option<u64> {
+        self.scratch.get(&head).copied()
     }
 
     /// What takes turns in the loop that ends at a position.
@@ -213,6 +224,8 @@ struct Assignment<'a> {
     in_place: Vec<(u32, u32)>,
     /// Heads and ends.
     loops: Vec<(u32, u32)>,
+    /// Those of them whose iterations run at once.
+    shared: Vec<(u32, u32)>,
     turns: Vec<Turning>,
     outputs: Vec<Output>,
     output_pieces: FxHashMap<usize, u32>,
@@ -233,6 +246,7 @@ impl<'a> Assignment<'a> {
             wants: Vec::new(),
             in_place: Vec::new(),
             loops: Vec::new(),
+            shared: Vec::new(),
             turns: Vec::new(),
             outputs: Vec::new(),
             output_pieces: FxHashMap::default(),
@@ -477,6 +491,8 @@ impl<'a> Assignment<'a> {
                     hosts.push((class.bytes, place, sorted(class, &self.pieces)));
                 }
                 Some(_) => {}
+                // What each thread has of its own is in nobody's result.
+                None if self.shared_loop_of(class).is_some() => {}
                 None => guests.push((class.bytes, number, sorted(class, &self.pieces))),
             }
         }
@@ -512,7 +528,7 @@ impl<'a> Assignment<'a> {
         for position in positions {
             ordered.push((position, self.ordered(position, &by_position[&position])));
         }
-        let (class_places, temp_bytes) = self.place_classes();
+        let (class_places, temp_bytes, scratch) = self.place_classes();
         let piece_place = |piece: u32| class_places[self.pieces[piece as usize].class as usize];
         let mut places = FxHashMap::default();
         for (value, known) in self.plan.values.iter() {
@@ -549,7 +565,8 @@ impl<'a> Assignment<'a> {
                 bytes: self.classes[turn.spare as usize].bytes,
             });
         }
-        Buffers { places, moves, turns, outputs: self.outputs, aliases: self.aliases, temp_bytes }
+        let (outputs, aliases) = (self.outputs, self.aliases);
+        Buffers { places, moves, turns, outputs, aliases, temp_bytes, scratch }
     }
 
     fn class(&self, piece: u32) -> u32 {
@@ -592,10 +609,10 @@ impl<'a> Assignment<'a> {
         }
     }
 
-    /// The place of each class and the size of the temporary memory.
-    fn place_classes(&self) -> (Vec<Place>, u64) {
+    /// The place of each class, the size of the temporary memory, and that of threads' own by loop.
+    fn place_classes(&self) -> (Vec<Place>, u64, FxHashMap<u32, u64>) {
         let mut places = vec![Place::Temp(0); self.classes.len()];
-        let mut wanted = Vec::new();
+        let mut wanted: Vec<(Option<u32>, usize, u64, Vec<Range>)> = Vec::new();
         for (number, class) in self.classes.iter().enumerate() {
             match class.fixed {
                 Some(fixed) => places[number] = fixed,
@@ -613,17 +630,27 @@ impl<'a> Assignment<'a> {
                     }
                     ranges.sort_unstable_by_key(|range| range.start);
                     let bytes = class.bytes.next_multiple_of(temp_align(class.bytes));
-                    wanted.push((number, bytes, ranges));
+                    wanted.push((self.shared_loop_of(class), number, bytes, ranges));
                 }
             }
         }
-        let requests: Vec<(u64, &[Range])> =
-            wanted.iter().map(|(_, bytes, ranges)| (*bytes, ranges.as_slice())).collect();
-        let (offsets, total) = place(&requests);
-        for ((number, _, _), offset) in wanted.iter().zip(offsets) {
-            places[*number] = Place::Temp(offset);
-        }
-        (places, total)
+        let mut place_those_of = |shared: Option<u32>, at: fn(u64) -> Place| {
+            let own = || wanted.iter().filter(|want| want.0 == shared);
+            let requests: Vec<(u64, &[Range])> =
+                own().map(|(_, _, bytes, ranges)| (*bytes, ranges.as_slice())).collect();
+            let (offsets, total) = place(&requests);
+            for ((_, number, _, _), offset) in own().zip(offsets) {
+                places[*number] = at(offset);
+            }
+            total
+        };
+        let total = place_those_of(None, Place::Temp);
+        let scratch = self.shared.iter().map(|&(head, _)| {
+            let own = place_those_of(Some(head), Place::Scratch);
+            (head, own)
+        });
+        let scratch = scratch.collect();
+        (places, total, scratch)
     }
 }
 

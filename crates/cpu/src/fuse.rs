@@ -9,12 +9,15 @@
 //! An update of a part of an array is made in place. So what it writes is computed before, on its own,
 //! if that reads other parts of the same array.
 //!
+//! Products that the runtime computes take slices and updates along.
+//!
 //! Arrays of one element take no part: the driver has them in registers.
 
 mod build;
 mod cost;
 mod groups;
 mod overwrite;
+mod products;
 mod siblings;
 
 use rxla_base::Result;
@@ -36,6 +39,7 @@ impl Pass for CpuFusion {
     fn run(&self, module: &mut Module, cx: &Context) -> Result<u64> {
         let mut made = 0;
         for computation in scheduled_computations(module) {
+            made += products::fuse(module, computation, cx);
             let groups = groups::form(module, computation);
             let groups = siblings::merge(module, computation, groups);
             made += build::build(module, &groups, cx);

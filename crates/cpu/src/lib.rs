@@ -29,6 +29,7 @@ pub mod executable;
 mod fallback;
 mod forecast;
 pub mod fuse;
+mod independent;
 mod kernels;
 pub mod liveness;
 pub mod marks;
@@ -116,12 +117,19 @@ pub struct Lowered {
 /// As [`lower`], as the options say.
 pub fn lower_with(module: &Module, options: &Lower) -> Result<Lowered> {
     let span = rxla_trace::span(rxla_trace::Kind::Compile, || "plan");
-    let plan = plan::Plan::new(module, &|computation| schedule::order(module, computation))?;
-    drop(span);
+    let mut plan = plan::Plan::new(module, &|computation| schedule::order(module, computation))?;
     let kernels = kernels::Kernels::new(module);
+    independent::confirm(&mut plan, &|compute| program::has_kernel(&kernels, module, compute));
+    drop(span);
     let in_place = |compute: &plan::Compute, operand: usize, result: usize| {
         let id = compute.instruction;
-        kernels.in_place(id, operand, result) || program::in_place(module, id, operand, result)
+        match program::is_product(module, id) {
+            true => program::in_place(module, id, operand, result),
+            false => {
+                kernels.in_place(id, operand, result)
+                    || program::in_place(module, id, operand, result)
+            }
+        }
     };
     let span = rxla_trace::span(rxla_trace::Kind::Compile, || "buffer assignment");
     let donated = donated(module);

@@ -8,7 +8,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::plan::{Block, Leaf, Plan, Step, ValueId};
+use crate::plan::{Block, Leaf, Origin, Plan, Step, ValueId};
 
 /// A span of time, both ends included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,7 +22,7 @@ pub const FOREVER: u32 = u32::MAX;
 
 /// The range of each value that the plan mentions.
 pub fn ranges(plan: &Plan) -> FxHashMap<ValueId, Range> {
-    let mut walk = Walk { loops: Vec::new(), known: FxHashMap::default() };
+    let mut walk = Walk { plan, loops: Vec::new(), known: FxHashMap::default() };
     for leaf in &plan.parameters {
         if let Leaf::Array(value) = leaf {
             walk.define(*value, 0);
@@ -32,7 +32,8 @@ pub fn ranges(plan: &Plan) -> FxHashMap<ValueId, Range> {
     walk.known.into_iter().map(|(value, known)| (value, known.range)).collect()
 }
 
-struct Walk {
+struct Walk<'a> {
+    plan: &'a Plan,
     /// Where the loops that are open end.
     loops: Vec<u32>,
     known: FxHashMap<ValueId, Known>,
@@ -44,18 +45,21 @@ struct Known {
     depth: usize,
 }
 
-impl Walk {
+impl Walk<'_> {
     fn define(&mut self, value: ValueId, time: u32) {
         let range = Range { start: time, end: time + 1 };
         self.known.entry(value).or_insert(Known { range, depth: self.loops.len() });
     }
 
     fn read(&mut self, value: ValueId, time: u32) {
-        // Constants are not defined anywhere: they are there from the start.
-        let known = self
-            .known
-            .entry(value)
-            .or_insert(Known { range: Range { start: 0, end: 0 }, depth: 0 });
+        // What is not defined anywhere is there from the start, if it is a constant, or else memory
+        // without anything in it.
+        let (start, depth) = match self.plan.values[value].origin {
+            Origin::Constant(_) | Origin::Parameter(_) => (0, 0),
+            Origin::Step => (time & !1, self.loops.len()),
+        };
+        let range = Range { start, end: start };
+        let known = self.known.entry(value).or_insert(Known { range, depth });
         let time = match self.loops.get(known.depth) {
             Some(&end) => time.max(2 * end + 1),
             None => time,

@@ -3,7 +3,7 @@
 //! Every computation that control flow calls stands in the plan at the place where it is called, so
 //! a step occurs once and has one position in the order of the whole program. Values are arrays;
 //! tuples exist only while the plan is made. Ops that only rename bytes (tuples, reshapes, copies)
-//! are no steps: their result *is* the operand's value. Where a copy is needed after all, the
+//! are no steps: their result *is* the operand's value. So is what gives memory without anything in it. Where a copy is needed after all, the
 //! buffers say so.
 
 use rustc_hash::FxHashMap;
@@ -73,6 +73,8 @@ pub struct While {
     /// Where an iteration ends and the next values are in place.
     pub end: u32,
     pub carries: Vec<Carry>,
+    /// How often it runs, if its iterations may run at once.
+    pub independent: Option<u64>,
     /// Its only result is the predicate.
     pub condition: Block,
     pub body: Block,
@@ -275,6 +277,7 @@ impl Planner<'_> {
             | Op::AddDependency(_) => Ok(of(0)),
             Op::Bitcast(_) if is_row_major(module, id) => Ok(of(0)),
             Op::BitcastConvert(BitcastConvert {}) if keeps_bytes(module, id) => Ok(of(0)),
+            _ if is_room(module, id) => self.results(&instruction.shape),
             Op::Call(call) => {
                 let arguments: Vec<Vec<Leaf>> = (0..operands.len()).map(of).collect();
                 self.run(call.to_apply, &arguments, steps)
@@ -346,7 +349,8 @@ impl Planner<'_> {
                 after.push(leaf);
             }
         }
-        let step = While { instruction: id, head, end, carries, condition, body };
+        let independent = crate::independent::promised(self.module, id);
+        let step = While { instruction: id, head, end, carries, independent, condition, body };
         steps.push(Step::While(Box::new(step)));
         Ok(after)
     }
@@ -395,6 +399,19 @@ impl Planner<'_> {
                 has
             })
     }
+}
+
+/// The custom call that gives memory which is written before it is read; XLA's name for it.
+pub(crate) const ROOM: &str = "AllocateBuffer";
+
+/// Whether an instruction gives memory and nothing in it. Its value begins where it is used.
+fn is_room(module: &Module, id: InstructionId) -> bool {
+    let Op::CustomCall(call) = &module[id].op else { return false };
+    let in_memory =
+        |shape: &Shape| shape.as_array().is_some_and(|array| !crate::buffers::in_register(array));
+    call.custom_call_target == ROOM
+        && module[id].operands().is_empty()
+        && in_memory(&module[id].shape)
 }
 
 /// More than any allocation can be.

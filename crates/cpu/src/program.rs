@@ -12,10 +12,13 @@ mod calls;
 mod control;
 mod lapack;
 mod memory;
+mod product;
 mod runtime;
+mod shared;
 mod sort;
 mod turns;
 
+pub(crate) use product::is_product;
 pub(crate) use runtime::in_place;
 
 use std::collections::hash_map::Entry;
@@ -117,6 +120,7 @@ pub(crate) fn generate(
         callees,
         marks: Vec::new(),
         calls: Vec::new(),
+        shared: None,
         inlined: 0,
         depth: 0,
         many_loops: calls::has_many_loops(plan),
@@ -171,6 +175,8 @@ struct Driver<'a> {
     callees: Callees,
     marks: Vec<InstructionId>,
     calls: Vec<(FunctionId, InstructionId)>,
+    /// In the body of a loop whose iterations run at once, what is known there.
+    shared: Option<shared::Shared>,
     /// How much work of the driver's own has been written so far.
     inlined: usize,
     /// How many loops of the program are open.
@@ -285,6 +291,11 @@ impl Driver<'_> {
                 let offset = b.index(offset as i64);
                 b.offset(self.temp, offset)
             }
+            Place::Scratch(offset) => {
+                let shared = self.shared.as_ref().expect("only a shared loop has such places");
+                let (scratch, offset) = (shared.scratch, b.index(offset as i64));
+                b.offset(scratch, offset)
+            }
             Place::Constant(value) => {
                 let Origin::Constant(literal) = &self.plan.values[value].origin else {
                     unreachable!("only constants have this place")
@@ -329,6 +340,21 @@ impl Driver<'_> {
             }
         }
     }
+}
+
+/// Whether the program computes something itself, without the interpreter.
+pub(crate) fn has_kernel(
+    kernels: &Kernels<'_>,
+    module: &Module,
+    compute: &crate::plan::Compute,
+) -> bool {
+    let id = compute.instruction;
+    let tokens = compute.operands.iter().chain(&compute.results).any(|l| *l == Leaf::Token);
+    !tokens
+        && (is_product(module, id)
+            || kernels.cost(id, rxla_emit::Updates::InPlace).is_some()
+            || runtime::has_kernel(module, compute)
+            || sort::sorts(module, id))
 }
 
 /// The values of parameters that the program reads somewhere.

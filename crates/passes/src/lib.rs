@@ -24,6 +24,7 @@ mod registry;
 pub mod rewrite;
 mod runner;
 pub mod simplify;
+pub mod tiling;
 pub mod view;
 
 pub use effects::{Effects, unfused_computations};

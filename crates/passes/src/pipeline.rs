@@ -139,6 +139,7 @@ pub fn cpu() -> Pipeline {
         ["transpose-folding", "cse", "cse_barrier_expander", "tuple-simplifier", "dce"]
             .map(by_name),
     );
+    steps.extend(["dot-chain-tiling", "dce"].map(by_name));
     steps.push(by_name("flatten-call-graph"));
     Pipeline { name: "cpu", steps }
 }
@@ -253,6 +254,25 @@ pub const ORDER: &[Order] = &[
         how: How::FirstBeforeFirst,
         why: "only products of matrices take their operands transposed",
     },
+    Order {
+        before: "transpose-folding",
+        after: "dot-chain-tiling",
+        how: How::LastBeforeLast,
+        why: "rows are followed through products as they will run",
+    },
+    Order {
+        before: "dot-chain-tiling",
+        after: "flatten-call-graph",
+        how: How::LastBeforeLast,
+        why: "what reductions call is called from the loops too",
+    },
+    Order {
+        before: "algsimp",
+        after: "dot-chain-tiling",
+        how: How::AllBeforeAny,
+        why: "it would merge what is computed once more to save memory",
+    },
+    Order { before: "cse", after: "dot-chain-tiling", how: How::AllBeforeAny, why: "as above" },
     Order {
         before: "algsimp",
         after: "tree-reduction-rewriter",

@@ -4,7 +4,7 @@ use rxla_hlo::ElementType;
 
 use crate::pass::Pass;
 use crate::pipeline::{self, Pipeline};
-use crate::{algebraic, canonicalize, control, simplify};
+use crate::{algebraic, canonicalize, control, simplify, tiling};
 
 /// All passes, sorted by name.
 pub const ALL: &[&dyn Pass] = &[
@@ -17,6 +17,7 @@ pub const ALL: &[&dyn Pass] = &[
     &simplify::hlo_cse::HloCse,
     &canonicalize::optimization_barrier_expander::OptimizationBarrierExpander,
     &simplify::hlo_dce::HloDce,
+    &tiling::DotChainTiling,
     &canonicalize::dot_decomposer::DotDecomposer,
     &canonicalize::hlo_element_type_converter::HloElementTypeConverter {
         eliminate: ElementType::Bf16,

@@ -29,6 +29,7 @@ pub mod fourier;
 mod gemm;
 pub mod linear;
 pub mod pool;
+pub mod scratch;
 pub mod sort;
 pub mod status;
 pub mod symbols;

@@ -16,6 +16,7 @@ use crate::linear::{
     rxla_triangular_solve,
 };
 use crate::pool::rxla_parallel_for;
+use crate::scratch::{rxla_scratch_give_back, rxla_scratch_take};
 use crate::sort::{rxla_sort, rxla_topk};
 
 /// The address of the function called `name`, if compiled code may call it.
@@ -68,6 +69,8 @@ const TABLE: &[Symbol] = table! {
     "rxla_orgqr" => rxla_orgqr,
     "rxla_parallel_for" => rxla_parallel_for,
     "rxla_potrf" => rxla_potrf,
+    "rxla_scratch_give_back" => rxla_scratch_give_back,
+    "rxla_scratch_take" => rxla_scratch_take,
     "rxla_sort" => rxla_sort,
     "rxla_syevd" => rxla_syevd,
     "rxla_topk" => rxla_topk,

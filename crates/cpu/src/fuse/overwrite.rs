@@ -48,7 +48,7 @@ pub(super) fn reads_what_it_overwrites(
 }
 
 /// The array behind other names of the same bytes.
-fn origin(module: &Module, mut id: InstructionId) -> InstructionId {
+pub(super) fn origin(module: &Module, mut id: InstructionId) -> InstructionId {
     while matches!(module[id].op, Op::Reshape(_) | Op::Copy(_) | Op::OptimizationBarrier(_)) {
         id = module[id].operands()[0];
     }

@@ -42,6 +42,9 @@ impl Driver<'_> {
         if nothing && is_pure(&module[id].op) && !compute.results.is_empty() {
             return Ok(());
         }
+        if super::is_product(module, id) {
+            return self.marked(b, id, |driver, b| driver.product(b, compute).map(drop));
+        }
         let tokens = compute.operands.iter().chain(&compute.results).any(|l| *l == Leaf::Token);
         let updates = self.updates(compute);
         let cost = if tokens { None } else { self.kernels.cost(id, updates) };
@@ -208,7 +211,7 @@ impl Driver<'_> {
             destinations.push(Destination::Memory(parameter));
         }
         let extent = self.kernels.extent(compute.instruction, self.updates(compute));
-        let parallel = work >= PARALLEL_WORK && extent > 1;
+        let parallel = work >= PARALLEL_WORK && extent > 1 && self.shared.is_none();
         let part = if parallel {
             let begin = inner.parameter(Type::I64);
             let end = inner.parameter(Type::I64);
@@ -262,7 +265,9 @@ impl Driver<'_> {
             // The caller's memory is aligned for its elements and no more.
             Place::Argument(_) => self.shape(value).element_type.byte_width().min(8) as u32,
             Place::Register => 16,
-            Place::Temp(_) => temp_align(self.shape(value).byte_size().unwrap_or(0) as u64) as u32,
+            Place::Temp(_) | Place::Scratch(_) => {
+                temp_align(self.shape(value).byte_size().unwrap_or(0) as u64) as u32
+            }
             Place::Constant(_) | Place::Result(_) => ALIGN as u32,
         }
     }

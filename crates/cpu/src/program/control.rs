@@ -12,6 +12,9 @@ use crate::plan::{Block, Conditional, Leaf, ValueId, While};
 
 impl Driver<'_> {
     pub(super) fn while_loop(&mut self, b: &mut Builder, step: &While) -> Result<()> {
+        if let (Some(times), Some(bytes)) = (step.independent, self.buffers.scratch(step.head)) {
+            return self.shared_loop(b, step, times, bytes);
+        }
         self.moves(b, step.head);
         let mut carried = Vec::new();
         for carry in &step.carries {

@@ -16,9 +16,9 @@ use super::{Callees, Driver};
 use crate::plan::{Compute, Leaf, ValueId};
 
 /// A call of the runtime: `name(context, operands…, results…, description)`.
-struct Call {
-    name: &'static str,
-    description: Vec<i64>,
+pub(super) struct Call {
+    pub(super) name: &'static str,
+    pub(super) description: Vec<i64>,
 }
 
 impl Driver<'_> {
@@ -34,20 +34,27 @@ impl Driver<'_> {
         let offset = self.pool.words(&call.description);
         let offset = b.index(offset as i64);
         arguments.push(b.offset(self.constants, offset));
-        let name = match self.callees {
-            Callees::General => call.name.to_owned(),
-            Callees::Typed => typed(&call),
-        };
-        self.check(b, &name, arguments);
+        self.call(b, &call, arguments);
         self.load_results(b, loads);
         Ok(true)
     }
 
-    /// Calls a kernel and leaves the driver if it fails.
+    pub(super) fn call(&mut self, b: &mut Builder, call: &Call, arguments: Vec<Value>) {
+        let name = match self.callees {
+            Callees::General => call.name.to_owned(),
+            Callees::Typed => typed(call),
+        };
+        self.check(b, &name, arguments);
+    }
+
+    /// Calls a kernel and leaves the driver if it fails. What runs on several threads notes it instead.
     pub(super) fn check(&mut self, b: &mut Builder, name: &str, arguments: Vec<Value>) {
         let status = b.call_runtime(name, arguments, Some(Type::I32)).expect("a status");
         let status = b.convert(rxla_kernel::Convert::SignExtend, status, rxla_kernel::Scalar::I64);
-        b.return_if_nonzero(status);
+        match &self.shared {
+            None => b.return_if_nonzero(status),
+            Some(shared) => shared.note(b, status),
+        }
     }
 
     /// Where the results go, and which of them are then to be fetched into registers.
@@ -79,6 +86,11 @@ impl Driver<'_> {
     }
 }
 
+/// Whether the runtime has a kernel for what is computed.
+pub(super) fn has_kernel(module: &Module, compute: &Compute) -> bool {
+    call(module, compute).is_some()
+}
+
 /// The kernel for the type of all operands and the result, if they have one and it has a kernel.
 fn typed(call: &Call) -> String {
     // Descriptions of products begin with the types.
@@ -104,6 +116,7 @@ fn typed(call: &Call) -> String {
 /// Whether a kernel of the runtime may write a result where an operand lies.
 pub(crate) fn in_place(module: &Module, id: InstructionId, operand: usize, result: usize) -> bool {
     match &module[id].op {
+        Op::Fusion(_) => super::product::in_place(module, id, operand),
         Op::Cholesky(_) => (operand, result) == (0, 0),
         Op::TriangularSolve(_) => (operand, result) == (1, 0),
         Op::Sort(_) => operand == result && super::sort::sorts(module, id),
@@ -174,7 +187,7 @@ pub(super) fn number(element_type: ElementType) -> Option<Element> {
     if fills_bytes { element(element_type) } else { None }
 }
 
-fn strides(shape: &ArrayShape) -> Vec<isize> {
+pub(super) fn strides(shape: &ArrayShape) -> Vec<isize> {
     let mut strides = vec![1isize; shape.rank()];
     for dimension in (1..shape.rank()).rev() {
         strides[dimension - 1] = strides[dimension] * shape.dims[dimension] as isize;
@@ -188,7 +201,18 @@ fn product(
     right: &ArrayShape,
     result: &ArrayShape,
 ) -> Option<Dot> {
-    let (l, r, out) = (strides(left), strides(right), strides(result));
+    let own = [strides(left), strides(right), strides(result)];
+    strided_product(op, left, right, result, own)
+}
+
+/// A product of arrays whose elements lie so far apart.
+pub(super) fn strided_product(
+    op: &op::Dot,
+    left: &ArrayShape,
+    right: &ArrayShape,
+    result: &ArrayShape,
+    [l, r, out]: [Vec<isize>; 3],
+) -> Option<Dot> {
     let mut next = out.into_iter();
     let mut batch = Vec::new();
     for (&a, &b) in op.lhs_batch_dims.iter().zip(&op.rhs_batch_dims) {

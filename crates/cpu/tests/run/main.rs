@@ -1,5 +1,6 @@
 //! Compiled programs against the interpreter.
 
+mod attention;
 mod loops;
 mod memory;
 mod runtime;

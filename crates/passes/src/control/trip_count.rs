@@ -20,6 +20,12 @@ pub fn trip_count(m: &Module, site: InstructionId) -> Option<u64> {
     Some(counted(m, site, &test)?.0)
 }
 
+/// The number of times that a loop runs whose state begins with a counter from zero on by ones.
+pub fn counts_from_zero(m: &Module, site: InstructionId) -> Option<u64> {
+    let counter = counter_of(m, site)?;
+    ((counter.index, counter.start, counter.step) == (0, 0, 1)).then_some(counter.times)
+}
+
 /// The counter of a loop that runs a known number of times.
 pub(super) struct Counter {
     /// Where it stands in the state.

@@ -1,0 +1,158 @@
+//! Products that read their operands out of larger arrays, or write their result into one: fusions of a
+//! `dot` with slices and an update, for which the runtime is told where the parts lie.
+
+use rxla_base::Result;
+use rxla_hlo::op::{self, FusionKind};
+use rxla_hlo::{ArrayShape, InstructionId, Module, Op};
+use rxla_kernel::{BinaryOp, Builder, Convert, Scalar, Type, Value};
+
+use super::Driver;
+use super::runtime::{Call, strided_product, strides};
+use crate::plan::{Compute, arrays};
+
+/// A part of an operand of the fusion.
+struct Part<'m> {
+    /// The operand, and the operands that say where the part begins, a number for each dimension.
+    operand: usize,
+    starts: Vec<usize>,
+    whole: &'m ArrayShape,
+    part: &'m ArrayShape,
+}
+
+struct Product<'m> {
+    dot: &'m op::Dot,
+    sides: [Part<'m>; 2],
+    /// Where the result goes; if nowhere, it is the fusion's.
+    result: &'m ArrayShape,
+    update: Option<Part<'m>>,
+}
+
+/// Whether an instruction is such a fusion.
+pub(crate) fn is_product(module: &Module, id: InstructionId) -> bool {
+    read(module, id).is_some()
+}
+
+/// Whether the result may lie where an operand lies: that which it is an update of.
+pub(super) fn in_place(module: &Module, id: InstructionId, operand: usize) -> bool {
+    let update = read(module, id).and_then(|product| product.update);
+    update.is_some_and(|update| update.operand == operand)
+}
+
+fn read(module: &Module, id: InstructionId) -> Option<Product<'_>> {
+    let Op::Fusion(fusion) = &module[id].op else { return None };
+    if fusion.kind != FusionKind::Output {
+        return None;
+    }
+    let number = |id: InstructionId| match &module[id].op {
+        Op::Parameter(parameter) => usize::try_from(parameter.number).ok(),
+        _ => None,
+    };
+    let shape = |id: InstructionId| module[id].shape.as_array().filter(|shape| shape.is_static());
+    let root = module[fusion.calls].root();
+    let operands = |id: InstructionId| module[id].operands();
+    let (dot, update) = match &module[root].op {
+        Op::DynamicUpdateSlice(_) => {
+            let [whole, part, starts @ ..] = operands(root) else { return None };
+            let starts: Option<Vec<usize>> = starts.iter().map(|&start| number(start)).collect();
+            let update = Part {
+                operand: number(*whole)?,
+                starts: starts?,
+                whole: shape(*whole)?,
+                part: shape(*part)?,
+            };
+            (*part, Some(update))
+        }
+        _ => (root, None),
+    };
+    let Op::Dot(op) = &module[dot].op else { return None };
+    let side = |index: usize| {
+        let id = operands(dot)[index];
+        let part = shape(id)?;
+        if let Op::DynamicSlice(_) = &module[id].op {
+            let [whole, starts @ ..] = operands(id) else { return None };
+            let starts: Option<Vec<usize>> = starts.iter().map(|&start| number(start)).collect();
+            let (operand, whole) = (number(*whole)?, shape(*whole)?);
+            return Some(Part { operand, starts: starts?, whole, part });
+        }
+        Some(Part { operand: number(id)?, starts: Vec::new(), whole: part, part })
+    };
+    let product = Product { dot: op, sides: [side(0)?, side(1)?], result: shape(dot)?, update };
+    description(&product).is_some().then_some(product)
+}
+
+fn description(product: &Product<'_>) -> Option<Vec<i64>> {
+    let Product { dot, sides: [left, right], result, update } = product;
+    let out = update.as_ref().map_or(*result, |update| update.whole);
+    let strides = [strides(left.whole), strides(right.whole), strides(out)];
+    strided_product(dot, left.part, right.part, result, strides)?.encode().ok()
+}
+
+impl Driver<'_> {
+    /// Calls the runtime if the instruction is such a fusion; says whether it is.
+    pub(super) fn product(&mut self, b: &mut Builder, compute: &Compute) -> Result<bool> {
+        let module = self.module;
+        let Some(product) = read(module, compute.instruction) else { return Ok(false) };
+        let Some(description) = description(&product) else { return Ok(false) };
+        let operands = arrays(&compute.operands);
+        let mut arguments = vec![self.context];
+        for side in &product.sides {
+            let base = self.spill(b, operands[side.operand]);
+            arguments.push(self.part_address(b, base, side, compute));
+        }
+        let (addresses, loads) = self.result_addresses(b, compute);
+        let mut result = addresses[0];
+        if let Some(update) = &product.update {
+            let value = operands[update.operand];
+            let from = self.buffers.place(value);
+            if from != self.buffers.place(arrays(&compute.results)[0]) {
+                let from = self.spill(b, value);
+                self.copy(b, result, from, update.whole.byte_size().unwrap_or(0) as u64);
+            }
+            result = self.part_address(b, result, update, compute);
+        }
+        arguments.push(result);
+        let offset = self.pool.words(&description);
+        let offset = b.index(offset as i64);
+        arguments.push(b.offset(self.constants, offset));
+        self.call(b, &Call { name: "rxla_dot", description }, arguments);
+        self.load_results(b, loads);
+        Ok(true)
+    }
+
+    /// Where a part begins. One that would reach out of the array is moved into it.
+    fn part_address(
+        &mut self,
+        b: &mut Builder,
+        base: Value,
+        part: &Part<'_>,
+        compute: &Compute,
+    ) -> Value {
+        let operands = arrays(&compute.operands);
+        let mut address = base;
+        let width = part.whole.element_type.byte_width() as i64;
+        for (dimension, stride) in strides(part.whole).into_iter().enumerate() {
+            let room = part.whole.dims[dimension] - part.part.dims[dimension];
+            let Some(&start) = part.starts.get(dimension) else { continue };
+            if room == 0 {
+                continue;
+            }
+            let value = operands[start];
+            let signed = self.shape(value).element_type.is_signed();
+            let rxla_emit::Element::One(start) = self.register(b, value) else { continue };
+            let extend = if signed { Convert::SignExtend } else { Convert::ZeroExtend };
+            let start = b.convert(extend, start, Scalar::I64);
+            let (zero, room) = (b.index(0), b.index(room));
+            let (least, most) = match signed {
+                true => (BinaryOp::SMax, BinaryOp::SMin),
+                false => (BinaryOp::UMax, BinaryOp::UMin),
+            };
+            let start = b.binary(least, start, zero);
+            let start = b.binary(most, start, room);
+            let step = b.index(stride as i64 * width);
+            let bytes = b.mul(start, step);
+            address = b.offset(address, bytes);
+        }
+        debug_assert_eq!(b.ty(address), Type::PTR);
+        address
+    }
+}

@@ -1,0 +1,135 @@
+//! The body of a loop under construction, which takes what it needs from outside as it comes to it.
+
+use rxla_hlo::op::{Compare, ComparisonDirection, While};
+use rxla_hlo::{
+    ArrayLiteral, ArrayShape, BinaryKind, ComputationId, ElementType, InstructionId, Literal,
+    Module, Op, Shape,
+};
+
+/// What says of a loop that its iterations may run in any order, or at once: what one writes no other
+/// reads or writes.
+pub const INDEPENDENT: (&str, &str) = ("rxla_iterations", "independent");
+
+/// How iterations stand to each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Iterations {
+    Independent,
+    Ordered,
+}
+
+/// The state is a tuple: the number of the iteration, what the body replaces, and what it only reads.
+pub(super) struct Body {
+    pub(super) computation: ComputationId,
+    state: InstructionId,
+    /// What the state is at first, and where the body sees that.
+    init: Vec<InstructionId>,
+    seen: Vec<InstructionId>,
+}
+
+impl Body {
+    /// A loop that counts from zero, which stands at `init` outside.
+    pub(super) fn new(m: &mut Module, zero: InstructionId) -> Body {
+        let computation = m.add_computation("tile");
+        let state = m.add_parameter(computation, "state", Shape::tuple([]));
+        let mut body = Body { computation, state, init: Vec::new(), seen: Vec::new() };
+        body.import(m, zero);
+        body
+    }
+
+    /// The number of the iteration.
+    pub(super) fn number(&self) -> InstructionId {
+        self.seen[0]
+    }
+
+    /// A value from outside.
+    pub(super) fn import(&mut self, m: &mut Module, value: InstructionId) -> InstructionId {
+        match self.init.iter().position(|&known| known == value) {
+            Some(place) => self.seen[place],
+            None => self.carry(m, value).1,
+        }
+    }
+
+    /// A value that the body is to replace: where it stands in the state, and as the body sees it.
+    pub(super) fn carry(&mut self, m: &mut Module, init: InstructionId) -> (usize, InstructionId) {
+        let place = self.init.len();
+        let shape = m[init].shape.clone();
+        let op = Op::get_tuple_element(place as i64);
+        let seen = m.add_instruction(self.computation, "given", op, shape, &[self.state]);
+        self.init.push(init);
+        self.seen.push(seen);
+        (place, seen)
+    }
+
+    /// The loop that runs `times`, with what comes next of the state by place; and what it is in the end.
+    pub(super) fn close(
+        self,
+        m: &mut Module,
+        outside: ComputationId,
+        times: i64,
+        next: &[(usize, InstructionId)],
+        iterations: Iterations,
+    ) -> Vec<InstructionId> {
+        let shape = Shape::tuple(self.init.iter().map(|&init| m[init].shape.clone()));
+        m[self.state].shape = shape.clone();
+        let mut elements = self.seen.clone();
+        let one = number(m, self.computation, 1);
+        elements[0] = sum(m, self.computation, self.number(), one);
+        for &(place, value) in next {
+            elements[place] = value;
+        }
+        let root = Op::tuple();
+        let root = m.add_instruction(self.computation, "next", root, shape.clone(), &elements);
+        m.set_root(root);
+        let condition = m.add_computation("tiles");
+        let state = m.add_parameter(condition, "state", shape.clone());
+        let scalar = Shape::scalar(ElementType::S32);
+        let at = m.add_instruction(condition, "at", Op::get_tuple_element(0), scalar, &[state]);
+        let bound = number(m, condition, times);
+        let test = Compare { direction: ComparisonDirection::Lt, comparison_type: None };
+        let pred = Shape::scalar(ElementType::Pred);
+        let test = m.add_instruction(condition, "more", test.into(), pred, &[at, bound]);
+        m.set_root(test);
+        let start = m.add_instruction(outside, "start", Op::tuple(), shape.clone(), &self.init);
+        let op = While { condition, body: self.computation };
+        let site = m.add_instruction(outside, "tiles", op.into(), shape, &[start]);
+        if iterations == Iterations::Independent {
+            let (name, value) = INDEPENDENT;
+            m[site].info_mut().frontend_attributes.insert(name.into(), value.into());
+        }
+        let results = self.init.iter().enumerate().map(|(place, &init)| {
+            let shape = m[init].shape.clone();
+            let op = Op::get_tuple_element(place as i64);
+            m.add_instruction(outside, "tiled", op, shape, &[site])
+        });
+        results.collect()
+    }
+}
+
+/// A number as the loops count.
+pub(super) fn number(m: &mut Module, computation: ComputationId, value: i64) -> InstructionId {
+    let mut literal = ArrayLiteral::zeros(&ArrayShape::scalar(ElementType::S32))
+        .expect("a number takes little memory");
+    literal.bytes_mut().copy_from_slice(&(value as i32).to_le_bytes());
+    m.add_constant(computation, Literal::Array(literal))
+}
+
+pub(super) fn sum(
+    m: &mut Module,
+    computation: ComputationId,
+    a: InstructionId,
+    b: InstructionId,
+) -> InstructionId {
+    binary(m, computation, BinaryKind::Add, a, b)
+}
+
+/// An op on two numbers or arrays of one shape.
+pub(super) fn binary(
+    m: &mut Module,
+    computation: ComputationId,
+    kind: BinaryKind,
+    a: InstructionId,
+    b: InstructionId,
+) -> InstructionId {
+    let shape = m[a].shape.clone();
+    m.add_instruction(computation, kind.name(), Op::binary(kind), shape, &[a, b])
+}
