@@ -262,8 +262,7 @@ fn convolution(
     let (l, r, out) = (strides(left), strides(right), strides(result));
     let at = |list: &[isize], dimension: i64| list[dimension as usize];
     let size = |shape: &ArrayShape, dimension: i64| shape.dims[dimension as usize] as usize;
-    let direct =
-        op.operand_precision.iter().any(|precision| *precision != op::Precision::Default);
+    let direct = op.operand_precision.iter().any(|precision| *precision != op::Precision::Default);
     let method = if direct { Method::Direct } else { Method::Fastest };
     let mut spatial = Vec::new();
     let mut right_start = 0;

@@ -92,6 +92,8 @@ impl Body {
         let start = m.add_instruction(outside, "start", Op::tuple(), shape.clone(), &self.init);
         let op = While { condition, body: self.computation };
         let site = m.add_instruction(outside, "tiles", op.into(), shape, &[start]);
+        m[site].info_mut().backend_config =
+            format!("{{\"known_trip_count\":{{\"n\":\"{times}\"}}}}");
         if iterations == Iterations::Independent {
             let (name, value) = INDEPENDENT;
             m[site].info_mut().frontend_attributes.insert(name.into(), value.into());
