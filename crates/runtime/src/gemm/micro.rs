@@ -3,8 +3,6 @@
 //! Each element of the result is one chain of fused multiply-adds over k in ascending order, whatever
 //! the tile; so neither the shape of tiles nor who computes them shows in the result.
 
-pub(crate) mod strided;
-
 use super::Compute;
 use super::sets::{self, Set};
 use super::units::{Halves, Pair, Quad};
@@ -24,6 +22,23 @@ pub(crate) struct Tile<T> {
     pub c: *mut T,
     pub c_step: isize,
     pub add: bool,
+}
+
+impl<T> Tile<T> {
+    /// The same for rows of the left operand that lie so far apart where they are.
+    pub(crate) fn strided(&self, a_row: usize) -> strided::Strided<T> {
+        strided::Strided {
+            k: self.k,
+            a: self.a,
+            a_row,
+            a_step: 1,
+            b: self.b,
+            b_step: self.b_step as usize,
+            c: self.c,
+            c_row: self.c_step,
+            add: self.add,
+        }
+    }
 }
 
 /// # Safety
@@ -105,6 +120,7 @@ unsafe fn plain<T: Compute, const LANES: usize, const ROWS: usize, const VECTORS
     }
 }
 
+pub(crate) mod strided;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 

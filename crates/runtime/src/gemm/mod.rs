@@ -29,6 +29,7 @@ use crate::allocator::{Allocator, Block};
 use crate::context::Context;
 use axis::Axis;
 use grid::Grid;
+use micro::strided;
 use micro::{Kernels, MAX_ROWS, Tile};
 use pack::{Pack, Steps, is_near, prefetch_rows};
 use vector::Streams;
@@ -46,10 +47,15 @@ pub(crate) trait Compute: Copy + PartialEq + Send + Sync + 'static {
     fn add(self, other: Self) -> Self;
     fn negate(self) -> Self;
     fn kernels() -> &'static Kernels<Self>;
+
+    /// Kernels that read the left operand where it is, if there are such.
+    fn strided() -> Option<&'static strided::Kernels<Self>> {
+        None
+    }
 }
 
 macro_rules! compute_float {
-    ($type:ty, $block:literal, $kernels:path) => {
+    ($type:ty, $block:literal, $kernels:path, $strided:path) => {
         impl Compute for $type {
             const ZERO: $type = 0.0;
             const BLOCK: usize = $block;
@@ -70,6 +76,10 @@ macro_rules! compute_float {
 
             fn kernels() -> &'static Kernels<$type> {
                 $kernels()
+            }
+
+            fn strided() -> Option<&'static strided::Kernels<$type>> {
+                Some($strided())
             }
         }
     };
@@ -102,8 +112,8 @@ macro_rules! compute_integer {
     };
 }
 
-compute_float!(f32, 384, micro::for_f32);
-compute_float!(f64, 256, micro::for_f64);
+compute_float!(f32, 384, micro::for_f32, strided::for_f32);
+compute_float!(f64, 256, micro::for_f64, strided::for_f64);
 compute_integer!(i32, 384, micro::for_i32);
 compute_integer!(i64, 256, micro::for_i64);
 
@@ -210,7 +220,7 @@ pub(crate) unsafe fn multiply<T: Compute>(
         && product.n.dims.iter().all(|dim| dim.strides[0] == 1)
         && product.n.dims.len() <= 1
         && product.k.stride(1).is_some();
-    let job = Job { product, kernels, depth, direct };
+    let job = Job { product, kernels, strided: T::strided(), depth, direct };
     if k > 0 && strips::pays(&job) {
         // SAFETY: the caller's promise.
         return unsafe { strips::multiply(context, &job) };
@@ -245,13 +255,43 @@ pub(crate) unsafe fn multiply<T: Compute>(
 struct Job<'a, T: 'static> {
     product: &'a Product<'a, T>,
     kernels: &'static Kernels<T>,
+    strided: Option<&'static strided::Kernels<T>>,
     /// Steps of k in a block, all but the last.
     depth: usize,
     /// Whether the right operand is read where it is.
     direct: bool,
 }
 
+/// How a tile's rows of the left operand lie.
+#[derive(Clone, Copy)]
+enum Rows {
+    /// Packed.
+    Packed,
+    /// Where they are in the operand, so far from each other.
+    Apart(usize),
+}
+
+/// Panels of columns up to which packing rows costs more than reading them in lines.
+const FEW_PANELS: usize = 8;
+
 impl<T: Compute> Job<'_, T> {
+    /// Where rows at these places can be read without being packed, if that is the faster way for so many panels.
+    fn in_place(&self, rows: &[isize], steps: &Steps, panels: usize) -> Option<(*const T, Rows)> {
+        let a = self.product.a;
+        if panels > FEW_PANELS || !a.direct || !steps.is_one_run() || self.strided.is_none() {
+            return None;
+        }
+        let step = usize::try_from(is_arithmetic(rows)?).ok()?;
+        // Rows that far apart share a few places in the first cache.
+        const CROWDED: usize = 2048;
+        let bytes = size_of::<T>();
+        if (step * bytes).is_multiple_of(CROWDED) && step > steps.places.len() {
+            return None;
+        }
+        let start = rows.first()? + steps.places.first()?;
+        Some((a.data.cast::<T>().wrapping_offset(start), Rows::Apart(step)))
+    }
+
     /// Computes a part of the result, over all of k. For each block of k, the columns of the right
     /// operand are packed, and then, tile by tile, the rows of the left one: the tile stays in the first
     /// cache while the columns come by from the second.
@@ -309,8 +349,13 @@ impl<T: Compute> Job<'_, T> {
             for tile in 0..tiles {
                 let (first, height) = (edge(tile), edge(tile + 1) - edge(tile));
                 product.m.offsets(0, first, height, row_places);
-                // SAFETY: the room is large enough; the matrix is the caller's promise.
-                unsafe { (product.a.pack)(product.a.data, row_places, steps_a, height, left) };
+                let in_place =
+                    if self.direct { None } else { self.in_place(row_places, steps_a, panels) };
+                let (a, how) = in_place.unwrap_or_else(|| {
+                    // SAFETY: the room is large enough; the matrix is the caller's promise.
+                    unsafe { (product.a.pack)(product.a.data, row_places, steps_a, height, left) };
+                    (left.cast_const(), Rows::Packed)
+                });
                 product.m.offsets(1, first, height, row_places);
                 let row_step = is_arithmetic(row_places);
                 next_places.clear();
@@ -340,7 +385,7 @@ impl<T: Compute> Job<'_, T> {
                     let dense = all_dense || is_arithmetic(column_places) == Some(1);
                     let task = Tile {
                         k: values,
-                        a: left.cast_const(),
+                        a,
                         b: b.wrapping_add(T::HEAD * width),
                         b_step: b_step as isize,
                         start: if T::HEAD > 0 { b } else { std::ptr::null() },
@@ -350,7 +395,7 @@ impl<T: Compute> Job<'_, T> {
                     };
                     // SAFETY: packed above, and the room is enough for the largest tile; the result
                     // is the caller's promise.
-                    unsafe { self.put(task, row_places, row_step, column_places, dense) };
+                    unsafe { self.put(task, how, row_places, row_step, column_places, dense) };
                 }
             }
             k0 += depth;
@@ -371,26 +416,36 @@ impl<T: Compute> Job<'_, T> {
     unsafe fn put(
         &self,
         mut task: Tile<T>,
+        how: Rows,
         rows: &[isize],
         row_step: Option<isize>,
         columns: &[isize],
         dense: bool,
     ) {
         let (lanes, add, c) = (task.c_step as usize, task.add, self.product.c);
-        let kernel = self.kernels.table[usize::from(lanes > self.kernels.lanes)][rows.len() - 1];
+        let vectors = lanes / self.kernels.lanes;
+        let kernel = self.kernels.table[vectors - 1][rows.len() - 1];
+        let run = |task: &Tile<T>| {
+            // SAFETY: the caller's promise.
+            unsafe {
+                match (how, self.strided) {
+                    (Rows::Apart(step), Some(strided)) => {
+                        strided.run(vectors, rows.len(), &task.strided(step))
+                    }
+                    _ => kernel(task),
+                }
+            }
+        };
         if let (true, true, Some(c_step)) = (dense, columns.len() == lanes, row_step) {
             task.c = c.wrapping_offset(rows[0] + columns[0]);
             task.c_step = c_step;
-            // SAFETY: the caller's promise.
-            unsafe { kernel(&task) };
+            run(&task);
             return;
         }
         task.add = false;
+        run(&task);
         // SAFETY: the caller's promise.
-        unsafe {
-            kernel(&task);
-            scatter(task.c, lanes, c, rows, columns, add);
-        }
+        unsafe { scatter(task.c, lanes, c, rows, columns, add) };
     }
 }
 

@@ -28,6 +28,11 @@ impl Steps {
             self.runs.push(self.places.len() - start);
         }
     }
+
+    /// Whether all lie together.
+    pub(super) fn is_one_run(&self) -> bool {
+        self.runs.len() == 1
+    }
 }
 
 /// Blocks for which an operand is asked for ahead.

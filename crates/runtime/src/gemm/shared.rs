@@ -12,7 +12,7 @@ use rxla_base::Result;
 
 use super::micro::{MAX_ROWS, Tile};
 use super::pack::{Steps, is_near, prefetch_rows};
-use super::{Address, Compute, Job, is_arithmetic, out_of_memory, scratch};
+use super::{Address, Compute, Job, Rows, is_arithmetic, out_of_memory, scratch};
 use crate::context::Context;
 use crate::system;
 
@@ -159,12 +159,17 @@ impl<T: Compute> Block<'_, T> {
             let some = first..panels.end.min(first + near.max(1));
             for (number, tile) in tiles.clone().enumerate() {
                 let height = edge(tile + 1) - edge(tile);
-                let a = left.wrapping_add(number * tile_size);
-                if first == panels.start {
-                    product.m.offsets(0, edge(tile), height, &mut places);
-                    // SAFETY: the room is large enough; the matrix is the caller's promise.
-                    unsafe { (product.a.pack)(product.a.data, &places, &self.steps[0], height, a) };
-                }
+                product.m.offsets(0, edge(tile), height, &mut places);
+                let in_place = self.job.in_place(&places, &self.steps[0], panels.len());
+                let a = in_place.unwrap_or_else(|| {
+                    let packed = left.wrapping_add(number * tile_size);
+                    if first == panels.start {
+                        let (data, steps) = (product.a.data, &self.steps[0]);
+                        // SAFETY: the room is large enough; the matrix is the caller's promise.
+                        unsafe { (product.a.pack)(data, &places, steps, height, packed) };
+                    }
+                    (packed.cast_const(), Rows::Packed)
+                });
                 next_places.clear();
                 if fetches && first == panels.start && tile + 1 < tiles.end {
                     let next = edge(tile + 1);
@@ -182,10 +187,10 @@ impl<T: Compute> Block<'_, T> {
     ///
     /// # Safety
     ///
-    /// As for [`Block::compute`]; `a` holds the rows, and there is room for a tile at `spare`.
+    /// As for [`Block::compute`]; `a` has the rows, and there is room for a tile at `spare`.
     unsafe fn row(
         &self,
-        a: *const T,
+        (a, how): (*const T, Rows),
         rows: &[isize],
         panels: Range<usize>,
         next: &[isize],
@@ -214,7 +219,7 @@ impl<T: Compute> Block<'_, T> {
             let columns = &self.places[first..first + count];
             let dense = self.dense || is_arithmetic(columns) == Some(1);
             // SAFETY: both operands are packed, and the room is enough for the largest tile.
-            unsafe { self.job.put(task, rows, row_step, columns, dense) };
+            unsafe { self.job.put(task, how, rows, row_step, columns, dense) };
         }
     }
 }

@@ -11,7 +11,7 @@ use rxla_base::Result;
 
 use super::micro::{MAX_ROWS, Tile};
 use super::pack::Steps;
-use super::{Address, Compute, Job, is_arithmetic, out_of_memory, scratch};
+use super::{Address, Compute, Job, Rows, is_arithmetic, out_of_memory, scratch};
 use crate::context::Context;
 use crate::system;
 
@@ -179,7 +179,7 @@ impl<T: Compute> Part<'_, T> {
                     };
                     let dense = all_dense || is_arithmetic(columns) == Some(1);
                     // SAFETY: both operands are packed, and the room is enough for the largest tile.
-                    unsafe { self.job.put(task, &rows, row_step, columns, dense) };
+                    unsafe { self.job.put(task, Rows::Packed, &rows, row_step, columns, dense) };
                 }
             }
         }

@@ -85,7 +85,7 @@ pub(super) unsafe fn run(
     let bytes = POINTS * (row(c.features) + row(c.outputs)) * size_of::<f32>();
     let most = (system::second_cache() / 2 / bytes).clamp(BLOCK[0], BLOCK[1]);
     // Whole tiles, and work for all threads.
-    let rows = strided::best().rows;
+    let rows = strided::for_f32().rows;
     let most = most.min(patches.len().div_ceil(context.threads())).next_multiple_of(rows);
     let blocks = patches.len().div_ceil(most);
     let pads = dims.map(|dim| dim.pad_low);
@@ -230,7 +230,7 @@ unsafe fn compute_block(job: &Job, first: usize, count: usize, room: *mut f32) -
 ///
 /// `elements` is what patches were transformed into, and there is room for as many rows of products.
 unsafe fn multiply(job: &Job, count: usize, elements: *const f32, products: *mut f32) {
-    let kernels = strided::best();
+    let kernels = strided::for_f32();
     let (features, outputs) = (job.elements.lanes, job.result.lanes);
     let (element_row, product_row) = (row(features), row(outputs));
     let panels = outputs.div_ceil(PANEL);
@@ -243,7 +243,7 @@ unsafe fn multiply(job: &Job, count: usize, elements: *const f32, products: *mut
             for tile in 0..tiles {
                 let (first, rows) = (edge(tile), edge(tile + 1) - edge(tile));
                 let place = point * count + first;
-                for column in (0..PANEL).step_by(kernels.width) {
+                for column in (0..PANEL).step_by(2 * kernels.lanes) {
                     let tile = Strided {
                         k: features,
                         a: elements.wrapping_add(place * element_row),
@@ -252,11 +252,11 @@ unsafe fn multiply(job: &Job, count: usize, elements: *const f32, products: *mut
                         b: b.wrapping_add(column).cast_const(),
                         b_step: PANEL,
                         c: products.wrapping_add(place * product_row + panel * PANEL + column),
-                        c_row: product_row,
+                        c_row: product_row as isize,
                         add: false,
                     };
                     // SAFETY: the caller's promise; rows have room for whole panels.
-                    unsafe { kernels.run(rows, &tile) };
+                    unsafe { kernels.run(2, rows, &tile) };
                 }
             }
         }

@@ -170,7 +170,7 @@ impl Work {
     ///
     /// The part is transformed, and nobody else has this task.
     unsafe fn multiply(&self, count: usize, task: usize, add: bool) {
-        let kernels = strided::best();
+        let kernels = strided::for_f32();
         let (images, outputs) = (self.elements.lanes, self.taps.lanes);
         let panels = outputs.div_ceil(PANEL);
         let (point, panel) = (task / panels, task % panels);
@@ -179,7 +179,7 @@ impl Work {
         let sums = self.sums.get().wrapping_add(point * images * self.rows[1] + panel * PANEL);
         let tiles = images.div_ceil(kernels.rows);
         let edge = |tile: usize| tile * images / tiles;
-        for column in (0..PANEL).step_by(kernels.width) {
+        for column in (0..PANEL).step_by(2 * kernels.lanes) {
             for tile in 0..tiles {
                 let first = edge(tile);
                 let strided = Strided {
@@ -190,11 +190,11 @@ impl Work {
                     b: b.wrapping_add(panel * PANEL + column).cast_const(),
                     b_step: self.rows[1],
                     c: sums.wrapping_add(first * self.rows[1] + column),
-                    c_row: self.rows[1],
+                    c_row: self.rows[1] as isize,
                     add,
                 };
                 // SAFETY: the caller's promise; rows have room for whole panels.
-                unsafe { kernels.run(edge(tile + 1) - first, &strided) };
+                unsafe { kernels.run(2, edge(tile + 1) - first, &strided) };
             }
         }
     }
