@@ -1,8 +1,7 @@
 //! Products of a few vectors with a matrix of bytes or words, which is widened to words as it is read: two
 //! products at once, where loops over numbers of 32 bits would not become vectors at all.
 
-use super::{AHEAD, BLOCK, Products, ask_for};
-use crate::gemm::sets::{self, Set};
+use super::Products;
 use crate::gemm::units::Pair;
 
 /// Elements that fit into 16 bits.
@@ -20,8 +19,12 @@ pub(crate) trait Word: Copy {
 pub(super) fn block<S: Word>()
 -> Option<unsafe fn(&[Pair], *const u8, isize, isize) -> Products<Pair>> {
     #[cfg(target_arch = "x86_64")]
-    if sets::best() == Set::Avx512 {
-        return Some(x86::block::<S>);
+    {
+        use crate::gemm::sets::{Set, best};
+
+        if best() == Set::Avx512 {
+            return Some(x86::block::<S>);
+        }
     }
     None
 }
@@ -30,7 +33,8 @@ pub(super) fn block<S: Word>()
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::*;
+    use super::super::{AHEAD, BLOCK, ask_for};
+    use super::{Pair, Products, Word};
 
     macro_rules! words {
         ($($type:ty: |$from:ident, $mask:ident| $load:expr;)*) => {$(
