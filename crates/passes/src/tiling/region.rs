@@ -9,6 +9,12 @@ use crate::view;
 
 /// Elements from which on an array is large. What is smaller stays in a cache as it is.
 const LARGE: i64 = 1 << 17;
+/// How wide what goes into products with what is large may be: beyond it they compute so much with each
+/// element that it does not matter where that lies, but that what they multiply it with is read for each
+/// tile.
+const WIDEST: i64 = 256;
+/// The loops count in 32 bits.
+const MOST: i64 = 1 << 40;
 /// Neither rows nor what is summed over are fewer in what is large.
 const LEAST: i64 = 32;
 /// A search that comes to more instructions takes the others for given.
@@ -220,13 +226,22 @@ fn trace(
     let (batch, summed) = sides[side];
     let [summed] = summed[..] else { return None };
     let dims = view::dims(m, operand)?;
-    if size < LARGE || elements(m, id) >= size || view::operand(m, id, 1 - side) == operand {
+    if size < LARGE
+        || elements(m, id) >= size
+        || dims.contains(&0)
+        || view::operand(m, id, 1 - side) == operand
+    {
         return None;
     }
     let free: Vec<i64> =
         (0..dims.len() as i64).filter(|d| !batch.contains(d) && *d != summed).collect();
     let [free] = free[..] else { return None };
-    if dims[free as usize] < LEAST || dims[summed as usize] < LEAST {
+    let width = elements(m, id) / (size / dims[summed as usize]);
+    let least = dims[free as usize].min(dims[summed as usize]);
+    let batched = batch.iter().any(|&d| dims[d as usize] > 1);
+    // Layers of a network without batches look alike, but there is as much in as between them.
+    let widest = WIDEST.min(least / if batched { 2 } else { 8 });
+    if least < LEAST || width > widest || size > MOST {
         return None;
     }
     let dimension = match rows {
@@ -240,6 +255,7 @@ fn trace(
         let mut walk = Walk {
             m,
             size,
+            widest,
             others,
             inside: Vec::new(),
             known: FxHashMap::default(),
@@ -325,6 +341,7 @@ fn sink(m: &Module, id: InstructionId, side: usize, axes: Axes, rows: Use) -> Op
 struct Walk<'a> {
     m: &'a Module,
     size: i64,
+    widest: i64,
     others: &'a [&'a Region],
     inside: Vec<(InstructionId, Axes)>,
     /// Where what was seen stands inside, if it does.
@@ -388,11 +405,17 @@ impl Walk<'_> {
         Ok(true)
     }
 
-    /// Whether a product makes more than it reads, and a tile of it from tiles.
+    /// Whether a product makes more than it reads, without much work, and a tile of it from tiles.
     fn is_source(&self, id: InstructionId, axes: &Axes) -> bool {
         let m = self.m;
         let grows = m[id].operands().iter().all(|&operand| elements(m, operand) <= self.size);
         let has_rows = axes.iter().flatten().any(|factor| matches!(factor, Factor::Rows(_)));
-        grows && has_rows && operands(m, id, axes).is_ok()
+        let Op::Dot(dot) = &m[id].op else { return false };
+        let left = view::dims(m, view::operand(m, id, 0));
+        let width = left.map(|dims| {
+            dot.lhs_contracting_dims.iter().map(|&d| dims[d as usize]).product::<i64>()
+        });
+        let narrow = width.is_some_and(|width| width <= self.widest);
+        grows && narrow && has_rows && operands(m, id, axes).is_ok()
     }
 }

@@ -106,7 +106,8 @@ fn tiles(
     let mut tile = Tile::new(m, region, vec![body], batch, row, rows);
     let mut next = Vec::new();
     for (output, &(place, array)) in outputs.iter().zip(&carried) {
-        let value = tile.output(output);
+        let ty = view::element_type(tile.m, array).expect("an array");
+        let value = tile.output(output, ty);
         next.push((place, tile.put(array, value, &output.axes)));
     }
     let body = tile.bodies.pop().expect("the loop's body");
@@ -168,6 +169,8 @@ fn batches(
     (tile.rows, tile.row) = (region.rows, number(tile.m, middle, 0));
     let mut next = Vec::new();
     for ((output, &(place, array)), &part) in outputs.iter().zip(&carried).zip(&parts_of) {
+        let ty = view::element_type(tile.m, array).expect("an array");
+        let part = tile.m.add_convert(middle, part, ty).expect("a sum of numbers");
         next.push((place, tile.put(array, part, &output.axes)));
     }
     let outer = tile.bodies.pop().expect("the outer loop's body");
@@ -212,18 +215,20 @@ impl<'a> Tile<'a> {
         self.bodies[self.bodies.len() - 1].computation
     }
 
-    /// The tile of what a loop gives.
-    fn output(&mut self, output: &Output) -> InstructionId {
+    /// The tile of what a loop gives, in a type of its own.
+    fn output(&mut self, output: &Output, ty: ElementType) -> InstructionId {
         let Some(sink) = output.sink else { return self.value(output.id, &output.axes) };
         let Sink { id, operands, .. } = &self.region.sinks[sink];
         let sides = self.m[*id].operands().to_vec();
         let sides = [self.value(sides[0], &operands[0]), self.value(sides[1], &operands[1])];
-        self.like(*id, &output.axes, &sides)
+        let shape = Shape::array(ty, tiled(&output.axes, self.rows));
+        self.shaped_like(*id, shape, &sides)
     }
 
     /// The part of a batch's result with a tile more in it.
     fn add(&mut self, output: &Output, part: InstructionId) -> InstructionId {
-        let value = self.output(output);
+        let ty = view::element_type(self.m, part).expect("an array");
+        let value = self.output(output, ty);
         match output.rows {
             Use::Kept => self.put(part, value, &one_batch(&output.axes)),
             Use::Summed => {
@@ -265,6 +270,15 @@ impl<'a> Tile<'a> {
         operands: &[InstructionId],
     ) -> InstructionId {
         let shape = self.shape(id, tiled(axes, self.rows));
+        self.shaped_like(id, shape, operands)
+    }
+
+    fn shaped_like(
+        &mut self,
+        id: InstructionId,
+        shape: Shape,
+        operands: &[InstructionId],
+    ) -> InstructionId {
         let (op, name) = (self.m[id].op.clone(), self.m[id].name().to_owned());
         let computation = self.computation();
         let made = self.m.add_instruction(computation, &name, op, shape, operands);
@@ -411,9 +425,12 @@ fn room(
     m.add_instruction(computation, "room", Box::new(op).into(), shape, &[])
 }
 
-/// Zeros for the sum of a batch.
+/// Zeros for the sum of a batch, which is rounded to a small type only when it is complete.
 fn zeros(m: &mut Module, computation: ComputationId, output: &Output, rows: i64) -> InstructionId {
-    let ty = view::element_type(m, output.id).expect("an array");
+    let ty = match view::element_type(m, output.id).expect("an array") {
+        ty if ty.is_float() && ty.byte_width() < 4 => ElementType::F32,
+        ty => ty,
+    };
     let shape = Shape::array(ty, tiled(&output.axes, rows));
     let zero = rxla_hlo::ArrayLiteral::zeros(&rxla_hlo::ArrayShape::scalar(ty));
     let zero = m.add_constant(computation, zero.expect("a number takes little memory"));
