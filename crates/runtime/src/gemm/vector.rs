@@ -4,6 +4,7 @@
 //! Loops here copy what a vector register holds into an array of its own before they compute: else they
 //! are not turned into vectors, and four times as slow.
 
+mod windows;
 pub(crate) mod words;
 
 use rxla_base::Result;
@@ -47,6 +48,8 @@ struct One<T> {
     dots: unsafe fn(x: &[T], matrix: *const u8, offset: isize, step: isize) -> [T; LINES],
     /// Adds rows that are `step` apart from an offset on, each times an element of the vector.
     add_rows: unsafe fn(x: &[T], matrix: *const u8, offset: isize, step: isize, sums: &mut [T]),
+    /// See [`windows`].
+    window: windows::Window<T>,
 }
 
 /// By lines.
@@ -70,7 +73,12 @@ impl<T> Copy for One<T> {}
 
 impl<T: Compute> Streams<T> {
     pub(crate) fn of<S: Load<T>>() -> Streams<T> {
-        let one = One { dot: dot::<S, T>, dots: dots::<S, T>, add_rows: add_rows::<S, T> };
+        let one = One {
+            dot: dot::<S, T>,
+            dots: dots::<S, T>,
+            add_rows: add_rows::<S, T>,
+            window: windows::window_of::<S, T>(),
+        };
         Streams { one: Some(one), block: block::<S, T>() }
     }
 }
@@ -110,14 +118,17 @@ pub(super) unsafe fn multiply<T: Compute>(
         false => (product.b, product.a, product.m, product.n, 1),
     };
     let Some(streams) = matrix.streams else { return Ok(false) };
-    let (Some(k_step), Some(line_step)) = (product.k.stride(1 - side), lines.stride(0)) else {
-        return Ok(false);
+    let in_order = match (product.k.stride(1 - side), lines.stride(0)) {
+        (Some(k_step), Some(line_step)) => {
+            (k_step == 1 || (line_step == 1 && count == 1)).then_some((k_step, line_step))
+        }
+        _ => None,
     };
-    if k_step != 1 && (line_step != 1 || count != 1) {
-        return Ok(false);
-    }
     let block = if count == 1 { None } else { streams.block };
     let one = if count == 1 { streams.one } else { None };
+    if in_order.is_none() && (one.is_none() || !windows::suit(lines)) {
+        return Ok(false);
+    }
     if block.is_none() && one.is_none() || !k.is_multiple_of(T::STEPS) {
         return Ok(false);
     }
@@ -142,6 +153,16 @@ pub(super) unsafe fn multiply<T: Compute>(
     }
     // SAFETY: written just now.
     let x = unsafe { std::slice::from_raw_parts(x.cast_const(), room * depth) };
+    let Some((k_step, line_step)) = in_order else {
+        product.k.offsets(1 - side, 0, k, &mut steps.places);
+        if let Some(one) = one {
+            // SAFETY: the caller's promise.
+            unsafe {
+                windows::multiply(context, one.window, x, matrix.data, &steps, lines, product.c)
+            };
+        }
+        return Ok(one.is_some());
+    };
     let job = Job { matrix, x, lines, c: Address(product.c), line_step, k_step };
     if let Some(block) = block {
         // SAFETY: the caller's promise.
