@@ -55,7 +55,7 @@ fn scores_take_no_memory_as_a_whole() {
     assert!(check(RETURNED, |_, _| {}) < 2 * scores);
     assert!(check(ATTENTION, |_, _| {}) < scores / 8);
     assert!(check(GRADIENT, |_, _| {}) < scores / 4);
-    assert!(check(GROUPED, |_, _| {}) < 3 * 1024 * 64 * 4 / 4);
+    assert!(check(GROUPED, |_, _| {}) < 3 * 4096 * 64 * 4 / 4);
 }
 
 #[test]

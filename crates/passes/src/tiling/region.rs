@@ -7,8 +7,9 @@ use rxla_hlo::{ComputationId, InstructionId, Module, Op};
 use super::axes::{Axes, Factor, Refusal, Sides, elements, is_spread, one, operands, whole};
 use crate::view;
 
-/// Elements from which on an array is large. What is smaller stays in a cache as it is.
-const LARGE: i64 = 1 << 17;
+/// Elements from which on an array is large. What is smaller stays in a cache as it is, and is not computed
+/// once more for gradients.
+const LARGE: i64 = 1 << 19;
 /// How wide what goes into products with what is large may be: beyond it they compute so much with each
 /// element that it does not matter where that lies, but that what they multiply it with is read for each
 /// tile.
