@@ -11,6 +11,8 @@
 
 mod pad;
 mod parts;
+mod pictures;
+mod turned;
 mod winograd;
 
 use rxla_base::{Error, Result};
@@ -268,6 +270,10 @@ unsafe fn run<E: Elements>(
     if !half {
         // SAFETY: the caller's promise.
         if unsafe { winograd::run::<E>(context, convolution, left, right, result)? } {
+            return Ok(());
+        }
+        // SAFETY: the caller's promise.
+        if unsafe { turned::run::<E>(context, convolution, left, right, result)? } {
             return Ok(());
         }
         // SAFETY: the caller's promise.

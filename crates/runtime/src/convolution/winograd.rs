@@ -19,11 +19,8 @@ mod vector;
 use rxla_base::Result;
 
 use super::{Convolution, Method};
-use crate::allocator::Block;
 use crate::context::Context;
 use crate::element::{Element, Elements};
-use crate::gemm::pack::{Steps, pack};
-use crate::gemm::{Address, scratch};
 
 /// Lanes of the widest vector.
 const LANES: usize = 16;
@@ -69,86 +66,6 @@ pub(super) unsafe fn run<E: Elements>(
         }
     }
 }
-
-/// Pictures in memory.
-#[derive(Clone, Copy)]
-struct Pictures {
-    data: Address<f32>,
-    count: usize,
-    size: [usize; 2],
-    /// From one picture to the next, and in each down and right.
-    strides: [isize; 3],
-    /// Values of a place, which lie one after the other unless they are said to be elsewhere.
-    lanes: usize,
-}
-
-impl Pictures {
-    /// The same pictures with the lanes of a place side by side, where now they are `stride` apart.
-    ///
-    /// # Safety
-    ///
-    /// The pictures can be read.
-    unsafe fn lanes_together(
-        self,
-        context: &Context,
-        stride: isize,
-    ) -> Result<(Pictures, Option<Block>)> {
-        if stride == 1 || self.lanes == 1 {
-            return Ok((self, None));
-        }
-        let [height, width] = self.size;
-        let places = height * width;
-        let block = scratch::<f32>(self.count * places * self.lanes)?;
-        let copy = Pictures {
-            data: Address(block.as_ptr().cast()),
-            strides: [places * self.lanes, width * self.lanes, self.lanes].map(|s| s as isize),
-            ..self
-        };
-        let rows: Vec<isize> = (0..self.lanes as isize).map(|lane| lane * stride).collect();
-        let pieces = places.div_ceil(PIECE);
-        context.parallel_for(self.count * pieces, 1, |begin, end| {
-            let mut steps = Steps::default();
-            for task in begin..end {
-                let (picture, first) = (task / pieces, task % pieces * PIECE);
-                steps.places.clear();
-                steps.places.extend((first..places.min(first + PIECE)).map(|place| {
-                    (place / width) as isize * self.strides[1]
-                        + (place % width) as isize * self.strides[2]
-                }));
-                steps.find_runs();
-                let from = self.data.get().wrapping_offset(picture as isize * self.strides[0]);
-                let into = copy.data.get().wrapping_add((picture * places + first) * self.lanes);
-                // SAFETY: the caller's promise; the copy has room for every place.
-                unsafe { pack::<f32, f32>(from.cast(), &rows, &steps, self.lanes, into) };
-            }
-        });
-        Ok((copy, Some(block)))
-    }
-
-    /// The addresses of a patch; places outside the picture are at `outside`.
-    fn patch<const SIDE: usize>(
-        &self,
-        picture: usize,
-        start: [isize; 2],
-        outside: *const f32,
-    ) -> [[*const f32; SIDE]; SIDE] {
-        let picture = self.data.get().wrapping_offset(picture as isize * self.strides[0]);
-        let inside = |at: isize, dim: usize| (0..self.size[dim] as isize).contains(&at);
-        std::array::from_fn(|i| {
-            std::array::from_fn(|j| {
-                let (y, x) = (start[0] + i as isize, start[1] + j as isize);
-                if inside(y, 0) && inside(x, 1) {
-                    picture.wrapping_offset(y * self.strides[1] + x * self.strides[2]).cast_const()
-                } else {
-                    outside
-                }
-            })
-        })
-    }
-}
-
-/// Places that are copied at once.
-const PIECE: usize = 256;
 
 /// The places of patches, in order: picture, from above and from the left.
 #[derive(Clone, Copy)]

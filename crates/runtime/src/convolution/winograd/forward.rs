@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rxla_base::Result;
 
 use super::transform;
-use super::{LANES, LEAST_FEATURES, PANEL, POINTS, Patches, Pictures, row};
+use super::{LEAST_FEATURES, PANEL, POINTS, Patches, row};
 use crate::context::Context;
+use crate::convolution::pictures::{Pictures, Turned};
 use crate::convolution::{Convolution, Spatial};
 use crate::gemm::micro::strided::{self, Strided};
 use crate::gemm::pack::{Steps, pack};
@@ -22,16 +23,14 @@ const LEAST_PATCHES: usize = if cfg!(test) { 1 } else { 40 };
 const BLOCK: [usize; 2] = [48, 96];
 
 pub(super) fn pays(c: &Convolution, dims: [Spatial; 2]) -> bool {
-    // A result whose lanes are not last has them before its places, or is written the plain way.
+    // Lanes of the result are last, or are brought where they go in the end.
     let [y, x] = dims;
-    let lanes_last = c.output_strides[1] == 1;
-    let lanes_first = x.result_stride == 1
-        && y.result_stride == x.output as isize
-        && c.output_strides[1] == (y.output * x.output) as isize;
+    let size = dims.map(|dim| dim.output);
+    let suits = Turned::suits(size, c.output_strides[1], y.result_stride, x.result_stride);
     dims.iter().all(|dim| dim.kernel == 3)
         && c.features.min(c.outputs) >= LEAST_FEATURES
-        && Patches::new(c.images, dims.map(|dim| dim.output)).len() >= LEAST_PATCHES
-        && (lanes_last || lanes_first)
+        && Patches::new(c.images, size).len() >= LEAST_PATCHES
+        && (c.output_strides[1] == 1 || suits)
 }
 
 /// # Safety
@@ -62,26 +61,14 @@ pub(super) unsafe fn run(
         strides: [c.image_strides[1], y.result_stride, x.result_stride],
         lanes: c.outputs,
     };
-    let places = y.output * x.output;
-    let lanes_last = c.output_strides[1] == 1 || c.outputs == 1;
-    let temporary = match lanes_last {
-        true => None,
-        false => Some(scratch::<f32>(c.images * places * c.outputs)?),
-    };
-    let places_first = match &temporary {
-        None => target,
-        Some(block) => Pictures {
-            data: Address(block.as_ptr().cast()),
-            strides: [places * c.outputs, x.output * c.outputs, c.outputs].map(|s| s as isize),
-            ..target
-        },
-    };
+    let turned = if c.output_strides[1] == 1 { None } else { Some(Turned::new(target)?) };
+    let made = turned.as_ref().map_or(target, |turned| turned.made);
     let panels = c.outputs.div_ceil(PANEL);
     let window_room = scratch::<f32>(POINTS * panels * c.features * PANEL)?;
     let window = Address(window_room.as_ptr().cast::<f32>());
     // SAFETY: the caller's promise; the room is that of all panels.
     unsafe { transform_window(context, c, dims, right, window)? };
-    let patches = Patches::new(c.images, places_first.size);
+    let patches = Patches::new(c.images, made.size);
     let bytes = POINTS * (row(c.features) + row(c.outputs)) * size_of::<f32>();
     let most = (system::second_cache() / 2 / bytes).clamp(BLOCK[0], BLOCK[1]);
     // Whole tiles, and work for all threads.
@@ -89,7 +76,7 @@ pub(super) unsafe fn run(
     let most = most.min(patches.len().div_ceil(context.threads())).next_multiple_of(rows);
     let blocks = patches.len().div_ceil(most);
     let pads = dims.map(|dim| dim.pad_low);
-    let job = Job { elements, pads, window, result: places_first, patches };
+    let job = Job { elements, pads, window, result: made, patches };
     let failed = AtomicBool::new(false);
     let out_of_memory = AtomicBool::new(false);
     context.parallel_for(blocks, 1, |begin, end| {
@@ -114,9 +101,9 @@ pub(super) unsafe fn run(
     if failed.into_inner() {
         return Ok(false);
     }
-    if temporary.is_some() {
-        // SAFETY: the caller's promise.
-        unsafe { lanes_first(context, places_first, target) };
+    if let Some(turned) = turned {
+        // SAFETY: the caller's promise, and see `pays`.
+        unsafe { turned.put(context) };
     }
     Ok(true)
 }
@@ -261,29 +248,4 @@ unsafe fn multiply(job: &Job, count: usize, elements: *const f32, products: *mut
             }
         }
     }
-}
-
-/// Writes pictures whose lanes come after their places to where they come before.
-///
-/// # Safety
-///
-/// `from` can be read and `into` written, whose places lie one after the other.
-unsafe fn lanes_first(context: &Context, from: Pictures, into: Pictures) {
-    let places = from.size[0] * from.size[1];
-    let rows: Vec<isize> = (0..places).map(|place| (place * from.lanes) as isize).collect();
-    let pieces = from.lanes.div_ceil(LANES);
-    context.parallel_for(from.count * pieces, 1, |begin, end| {
-        let mut steps = Steps::default();
-        for task in begin..end {
-            let (picture, first) = (task / pieces, task % pieces * LANES);
-            steps.places.clear();
-            steps.places.extend((first..from.lanes.min(first + LANES)).map(|lane| lane as isize));
-            steps.find_runs();
-            let source = from.data.get().wrapping_add(picture * places * from.lanes);
-            let target = into.data.get().wrapping_offset(picture as isize * into.strides[0]);
-            let target = target.wrapping_add(first * places);
-            // SAFETY: the caller's promise.
-            unsafe { pack::<f32, f32>(source.cast_const().cast(), &rows, &steps, places, target) };
-        }
-    });
 }

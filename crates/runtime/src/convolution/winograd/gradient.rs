@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rxla_base::Result;
 
 use super::transform;
-use super::{LEAST_FEATURES, PANEL, POINTS, Patches, Pictures, row};
+use super::{LEAST_FEATURES, PANEL, POINTS, Patches, row};
 use crate::context::Context;
+use crate::convolution::pictures::Pictures;
 use crate::convolution::{Convolution, Spatial};
 use crate::gemm::micro::strided::{self, Strided};
 use crate::gemm::{Address, scratch};
