@@ -146,15 +146,17 @@ impl Pictures {
         outside: *const f32,
     ) -> [[*const f32; SIDE]; SIDE] {
         let picture = self.data.get().wrapping_offset(picture as isize * self.strides[0]);
-        let inside = |at: isize, dim: usize| (0..self.size[dim] as isize).contains(&at);
+        let [down, right]: [[Option<isize>; SIDE]; 2] = std::array::from_fn(|dim| {
+            std::array::from_fn(|i| {
+                let at = start[dim] + i as isize;
+                let inside = (0..self.size[dim] as isize).contains(&at);
+                inside.then(|| at * self.strides[1 + dim])
+            })
+        });
         std::array::from_fn(|i| {
-            std::array::from_fn(|j| {
-                let (y, x) = (start[0] + i as isize, start[1] + j as isize);
-                if inside(y, 0) && inside(x, 1) {
-                    picture.wrapping_offset(y * self.strides[1] + x * self.strides[2]).cast_const()
-                } else {
-                    outside
-                }
+            std::array::from_fn(|j| match (down[i], right[j]) {
+                (Some(y), Some(x)) => picture.wrapping_offset(y + x).cast_const(),
+                _ => outside,
             })
         })
     }
