@@ -264,6 +264,14 @@ fn shared_products() {
                 ];
                 let case = Case { images: 21, features, outputs, spatial, features_last, ..case() };
                 check(&case, &context);
+                if kernel == 3 {
+                    // Taps that are apart.
+                    let spatial = vec![
+                        (input, 3, 1, low + 1, high + 3, 1, 2, false),
+                        (input, 3, 1, low + 4, high + 3, 1, 3, true),
+                    ];
+                    check(&Case { images: 2, spatial, ..case }, &context);
+                }
             }
         }
     }

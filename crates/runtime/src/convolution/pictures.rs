@@ -138,6 +138,19 @@ impl Pictures {
         Ok((copy, block))
     }
 
+    /// The pictures of every such place, from `start` on.
+    pub(super) fn every(self, start: [usize; 2], step: [usize; 2]) -> Pictures {
+        let size = [0, 1].map(|dim| self.size[dim].saturating_sub(start[dim]).div_ceil(step[dim]));
+        let [picture, down, right] = self.strides;
+        let offset = start[0] as isize * down + start[1] as isize * right;
+        Pictures {
+            data: Address(self.data.get().wrapping_offset(offset)),
+            size,
+            strides: [picture, step[0] as isize * down, step[1] as isize * right],
+            ..self
+        }
+    }
+
     /// The addresses of a patch; places outside the picture are at `outside`.
     pub(super) fn patch<const SIDE: usize>(
         &self,

@@ -45,8 +45,7 @@ pub(super) unsafe fn run<E: Elements>(
 ) -> Result<bool> {
     let elements = [convolution.left, convolution.right, convolution.result].map(E::known);
     let [y, x] = convolution.spatial[..] else { return Ok(false) };
-    let plain =
-        [y, x].iter().all(|dim| [dim.stride, dim.left_dilation, dim.right_dilation] == [1; 3]);
+    let plain = [y, x].iter().all(|dim| dim.stride == 1 && dim.left_dilation == 1);
     if convolution.method == Method::Direct
         || elements != [Element::F32; 3]
         || !plain

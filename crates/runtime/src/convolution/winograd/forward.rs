@@ -27,9 +27,10 @@ pub(super) fn pays(c: &Convolution, dims: [Spatial; 2]) -> bool {
     let [y, x] = dims;
     let size = dims.map(|dim| dim.output);
     let suits = Turned::suits(size, c.output_strides[1], y.result_stride, x.result_stride);
-    dims.iter().all(|dim| dim.kernel == 3)
+    let together = dims.map(|dim| dim.output / dim.right_dilation.max(1));
+    dims.iter().all(|dim| dim.kernel == 3 && dim.right_dilation > 0)
         && c.features.min(c.outputs) >= LEAST_FEATURES
-        && Patches::new(c.images, size).len() >= LEAST_PATCHES
+        && Patches::new(c.images, together).len() >= LEAST_PATCHES
         && (c.output_strides[1] == 1 || suits)
 }
 
@@ -68,38 +69,21 @@ pub(super) unsafe fn run(
     let window = Address(window_room.as_ptr().cast::<f32>());
     // SAFETY: the caller's promise; the room is that of all panels.
     unsafe { transform_window(context, c, dims, right, window)? };
-    let patches = Patches::new(c.images, made.size);
-    let bytes = POINTS * (row(c.features) + row(c.outputs)) * size_of::<f32>();
-    let most = (system::second_cache() / 2 / bytes).clamp(BLOCK[0], BLOCK[1]);
-    // Whole tiles, and work for all threads.
-    let rows = strided::for_f32().rows;
-    let most = most.min(patches.len().div_ceil(context.threads())).next_multiple_of(rows);
-    let blocks = patches.len().div_ceil(most);
-    let pads = dims.map(|dim| dim.pad_low);
-    let job = Job { elements, pads, window, result: made, patches };
-    let failed = AtomicBool::new(false);
-    let out_of_memory = AtomicBool::new(false);
-    context.parallel_for(blocks, 1, |begin, end| {
-        let Ok(room) =
-            scratch::<f32>(most * POINTS * (row(c.features) + row(c.outputs)) + c.features)
-        else {
-            return out_of_memory.store(true, Ordering::Relaxed);
+    // Taps that are apart see every such place of the operand only: as many convolutions as there are first places.
+    let apart = dims.map(|dim| dim.right_dilation);
+    for first in (0..apart[0]).flat_map(|y| (0..apart[1]).map(move |x| [y, x])) {
+        let seen = [0, 1].map(|dim| first[dim] as isize - dims[dim].pad_low);
+        let start = [0, 1].map(|dim| seen[dim].rem_euclid(apart[dim] as isize) as usize);
+        let job = Job {
+            elements: elements.every(start, apart),
+            starts: [0, 1].map(|dim| seen[dim].div_euclid(apart[dim] as isize)),
+            window,
+            result: made.every(first, apart),
         };
-        for block in begin..end {
-            let first = block * most;
-            let count = most.min(patches.len() - first);
-            // SAFETY: the room is that of a block; blocks are different parts of the result.
-            let finite = unsafe { compute_block(&job, first, count, room.as_ptr().cast()) };
-            if !finite {
-                failed.store(true, Ordering::Relaxed);
-            }
+        // SAFETY: the caller's promise; the window is transformed.
+        if !unsafe { compute(context, &job)? } {
+            return Ok(false);
         }
-    });
-    if out_of_memory.into_inner() {
-        return Err(crate::gemm::out_of_memory());
-    }
-    if failed.into_inner() {
-        return Ok(false);
     }
     if let Some(turned) = turned {
         // SAFETY: the caller's promise, and see `pays`.
@@ -169,10 +153,47 @@ unsafe fn transform_window(
 /// What blocks share.
 struct Job {
     elements: Pictures,
-    pads: [isize; 2],
+    /// Where in them the first patch starts.
+    starts: [isize; 2],
     window: Address<f32>,
     result: Pictures,
-    patches: Patches,
+}
+
+/// Computes all patches of the result; says whether all values are finite.
+///
+/// # Safety
+///
+/// As for [`super::run`]; the window is transformed.
+unsafe fn compute(context: &Context, job: &Job) -> Result<bool> {
+    let patches = Patches::new(job.result.count, job.result.size);
+    if patches.len() == 0 {
+        return Ok(true);
+    }
+    let (features, outputs) = (job.elements.lanes, job.result.lanes);
+    let values = POINTS * (row(features) + row(outputs));
+    let most = (system::second_cache() / 2 / (values * size_of::<f32>())).clamp(BLOCK[0], BLOCK[1]);
+    // Whole tiles, and work for all threads.
+    let rows = strided::for_f32().rows;
+    let most = most.min(patches.len().div_ceil(context.threads())).next_multiple_of(rows);
+    let (failed, out_of_memory) = (AtomicBool::new(false), AtomicBool::new(false));
+    context.parallel_for(patches.len().div_ceil(most), 1, |begin, end| {
+        let Ok(room) = scratch::<f32>(most * values + features) else {
+            return out_of_memory.store(true, Ordering::Relaxed);
+        };
+        for block in begin..end {
+            let first = block * most;
+            let count = most.min(patches.len() - first);
+            let room = room.as_ptr().cast();
+            // SAFETY: the room is that of a block; blocks are different parts of the result.
+            if !unsafe { compute_block(job, &patches, first, count, room) } {
+                failed.store(true, Ordering::Relaxed);
+            }
+        }
+    });
+    if out_of_memory.into_inner() {
+        return Err(crate::gemm::out_of_memory());
+    }
+    Ok(!failed.into_inner())
 }
 
 /// Computes `count` patches from `first` on; says whether all values are finite.
@@ -181,7 +202,13 @@ struct Job {
 ///
 /// As for [`super::run`], and nobody else writes these patches; `room` is that of transformed elements and products
 /// of so many patches, and of zeros for all features.
-unsafe fn compute_block(job: &Job, first: usize, count: usize, room: *mut f32) -> bool {
+unsafe fn compute_block(
+    job: &Job,
+    patches: &Patches,
+    first: usize,
+    count: usize,
+    room: *mut f32,
+) -> bool {
     let transforms = transform::best();
     let (features, outputs) = (job.elements.lanes, job.result.lanes);
     let (element_row, product_row) = (row(features), row(outputs));
@@ -190,8 +217,8 @@ unsafe fn compute_block(job: &Job, first: usize, count: usize, room: *mut f32) -
     // SAFETY: the caller's promise: there is room for them.
     unsafe { zeros.write_bytes(0, features) };
     for patch in 0..count {
-        let (picture, place) = job.patches.at(first + patch);
-        let start = [0, 1].map(|dim| place[dim] as isize - job.pads[dim]);
+        let (picture, place) = patches.at(first + patch);
+        let start = [0, 1].map(|dim| place[dim] as isize + job.starts[dim]);
         let patch_at = job.elements.patch(picture, start, zeros);
         let into = room.wrapping_add(patch * element_row);
         // SAFETY: the patch's places are inside the operand or the zeros.
@@ -201,7 +228,7 @@ unsafe fn compute_block(job: &Job, first: usize, count: usize, room: *mut f32) -
     unsafe {
         multiply(job, count, room, products);
         (0..count).fold(true, |finite, patch| {
-            let (picture, place) = job.patches.at(first + patch);
+            let (picture, place) = patches.at(first + patch);
             let place = place.map(|at| at as isize);
             let into = job.result.patch(picture, place, std::ptr::null());
             let into = into.map(|row| row.map(<*const f32>::cast_mut));

@@ -25,7 +25,7 @@ const LEAST_PART: usize = if cfg!(test) { 3 } else { 96 };
 const GRAIN: usize = 1 << 14;
 
 pub(super) fn pays(c: &Convolution, dims: [Spatial; 2]) -> bool {
-    dims.iter().all(|dim| dim.output == 3)
+    dims.iter().all(|dim| dim.output == 3 && dim.right_dilation == 1)
         && c.images.min(c.outputs) >= LEAST_FEATURES
         && Patches::new(c.features, dims.map(|dim| dim.kernel)).len() >= LEAST_PATCHES
 }
