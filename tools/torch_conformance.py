@@ -5,8 +5,8 @@
   tools/torch_conformance.py report R.json > docs/conformance-torch.md
 
 `--tests` is the directory `test` of pytorch/xla at v2.9.0; the interpreter that runs this must have torch 2.9.1 and
-torch_xla 2.9.0 and rxla's wheel, and for tests that call JAX through torchax also jax 0.7.1 and flax 0.11. Each file is one process with a time limit; files with results are not run again unless they are
-named by `--only`. With `--reference` a file is also run on torch_xla's own CPU device, to tell failures of ours from
+torch_xla 2.9.0 and rxla's wheel, and for tests that call JAX through torchax also jax 0.7.1 and flax 0.11. Each file is
+one process with a time limit; files with results are not run again unless they are named by `--only`. With `--reference` a file is also run on torch_xla's own CPU device, to tell failures of ours from
 those of the test.
 """
 
