@@ -1,14 +1,16 @@
 //! Loops whose iterations run at once: the body is a function of its own, which threads run for as many
 //! iterations as they take. What is computed there, each computes alone, in memory of its own.
 
+use rustc_hash::FxHashMap;
 use rxla_base::Result;
+use rxla_emit::Element;
 use rxla_kernel::{
     Builder, ComparePredicate, Convert, Linkage, LoopKind, Scalar, Statement, Type, Value,
 };
 
 use super::{Driver, Marks, memory};
 use crate::buffers::{Place, in_register};
-use crate::plan::{Block, Origin, While, each_value};
+use crate::plan::{Block, ValueId, While, each_value};
 
 /// What is known in the body of such a loop.
 pub(super) struct Shared {
@@ -40,6 +42,17 @@ fn note(b: &mut Builder, failure: Value, status: Value) {
     );
 }
 
+/// What the driver refers to by values of the function that it writes.
+struct Known {
+    context: Value,
+    temp: Value,
+    constants: Value,
+    arguments: FxHashMap<usize, Value>,
+    results: FxHashMap<usize, Value>,
+    turned: FxHashMap<Place, Value>,
+    registers: Vec<(ValueId, Element)>,
+}
+
 /// Bytes of what `rxla_scratch_take` writes.
 const TAKEN: u64 = 16;
 
@@ -61,52 +74,16 @@ impl Driver<'_> {
         let mut arguments = vec![null, self.temp, self.constants, failure];
         let [context, temp, constants, failure_inside] =
             std::array::from_fn(|_| inner.parameter(Type::PTR));
-        let mut pass = |inner: &mut Builder, ty: Type, value: Value| {
-            arguments.push(value);
-            inner.parameter(ty)
+        let mut known = Known {
+            context,
+            temp,
+            constants,
+            arguments: FxHashMap::default(),
+            results: FxHashMap::default(),
+            turned: FxHashMap::default(),
+            registers: Vec::new(),
         };
-        // What the body knows of outside.
-        let mut registers = Vec::new();
-        let mut places = Vec::new();
-        for value in values(&step.body) {
-            match self.buffers.find(value) {
-                Some(Place::Register) if self.registers.contains_key(&value) => {
-                    if matches!(self.plan.values[value].origin, Origin::Constant(_)) {
-                        continue;
-                    }
-                    let element = self.registers[&value];
-                    let parts: Vec<Value> = memory::parts(element)
-                        .into_iter()
-                        .map(|part| pass(&mut inner, b.ty(part), part))
-                        .collect();
-                    let ty = self.shape(value).element_type;
-                    registers.push((value, memory::take(ty, &mut parts.into_iter())));
-                }
-                Some(Place::Temp(_)) | None => {}
-                Some(place) => places.push(place),
-            }
-        }
-        places.extend(self.turned.keys().copied());
-        places.sort_unstable();
-        places.dedup();
-        let (mut of_arguments, mut of_results, mut turned) = (Vec::new(), Vec::new(), Vec::new());
-        for place in places {
-            if let Some(&address) = self.turned.get(&place) {
-                turned.push((place, pass(&mut inner, Type::PTR, address)));
-                continue;
-            }
-            match place {
-                Place::Argument(number) => {
-                    let address = self.arguments[&number];
-                    of_arguments.push((number, pass(&mut inner, Type::PTR, address)));
-                }
-                Place::Result(number) => {
-                    let address = self.results[&number];
-                    of_results.push((number, pass(&mut inner, Type::PTR, address)));
-                }
-                Place::Register | Place::Constant(_) | Place::Temp(_) | Place::Scratch(_) => {}
-            }
-        }
+        self.pass(b, &mut inner, step, &mut known, &mut arguments);
         let (begin, end) = (inner.parameter(Type::I64), inner.parameter(Type::I64));
         let taken = inner.alloca(TAKEN, 8);
         let size = inner.index(bytes as i64);
@@ -119,18 +96,8 @@ impl Driver<'_> {
         let is_taken = inner.compare(ComparePredicate::Eq, status, first);
 
         // The driver writes the body with what is known inside.
-        let outer_registers: Vec<_> =
-            registers.iter().map(|(value, _)| (*value, self.registers[value])).collect();
-        self.registers.extend(registers);
-        let outside = (
-            std::mem::replace(&mut self.context, context),
-            std::mem::replace(&mut self.temp, temp),
-            std::mem::replace(&mut self.constants, constants),
-            std::mem::replace(&mut self.arguments, of_arguments.into_iter().collect()),
-            std::mem::replace(&mut self.results, of_results.into_iter().collect()),
-            std::mem::replace(&mut self.turned, turned.into_iter().collect()),
-            std::mem::replace(&mut self.marking, Marks::None),
-        );
+        self.exchange(&mut known);
+        let marking = std::mem::replace(&mut self.marking, Marks::None);
         self.depth += 1;
         let mut outcome = Ok(());
         inner.if_else(
@@ -150,16 +117,8 @@ impl Driver<'_> {
         );
         self.depth -= 1;
         self.shared = None;
-        (
-            self.context,
-            self.temp,
-            self.constants,
-            self.arguments,
-            self.results,
-            self.turned,
-            self.marking,
-        ) = outside;
-        self.registers.extend(outer_registers);
+        self.exchange(&mut known);
+        self.marking = marking;
         outcome?;
 
         let callee = self.function(inner.finish());
@@ -178,6 +137,69 @@ impl Driver<'_> {
         Ok(())
     }
 
+    /// Passes on what the body uses of outside: values in registers, and addresses.
+    fn pass(
+        &self,
+        b: &mut Builder,
+        inner: &mut Builder,
+        step: &While,
+        known: &mut Known,
+        arguments: &mut Vec<Value>,
+    ) {
+        let mut pass = |ty: Type, value: Value| {
+            arguments.push(value);
+            inner.parameter(ty)
+        };
+        let mut places: Vec<Place> = self.turned.keys().copied().collect();
+        for value in values(&step.body) {
+            match (self.buffers.find(value), self.registers.get(&value)) {
+                (Some(Place::Register), Some(&element)) => {
+                    let parts: Vec<Value> = memory::parts(element)
+                        .into_iter()
+                        .map(|part| pass(b.ty(part), part))
+                        .collect();
+                    let ty = self.shape(value).element_type;
+                    known.registers.push((value, memory::take(ty, &mut parts.into_iter())));
+                }
+                (Some(place), _) => places.push(place),
+                (None, _) => {}
+            }
+        }
+        places.sort_unstable();
+        places.dedup();
+        for place in places {
+            if let Some(&address) = self.turned.get(&place) {
+                known.turned.insert(place, pass(Type::PTR, address));
+                continue;
+            }
+            match place {
+                Place::Argument(number) => {
+                    let address = pass(Type::PTR, self.arguments[&number]);
+                    known.arguments.insert(number, address);
+                }
+                Place::Result(number) => {
+                    let address = pass(Type::PTR, self.results[&number]);
+                    known.results.insert(number, address);
+                }
+                Place::Register | Place::Constant(_) | Place::Temp(_) | Place::Scratch(_) => {}
+            }
+        }
+    }
+
+    /// Exchanges what the driver knows with what is known on the other side.
+    fn exchange(&mut self, known: &mut Known) {
+        std::mem::swap(&mut self.context, &mut known.context);
+        std::mem::swap(&mut self.temp, &mut known.temp);
+        std::mem::swap(&mut self.constants, &mut known.constants);
+        std::mem::swap(&mut self.arguments, &mut known.arguments);
+        std::mem::swap(&mut self.results, &mut known.results);
+        std::mem::swap(&mut self.turned, &mut known.turned);
+        for (value, element) in &mut known.registers {
+            let own = self.registers.insert(*value, *element);
+            *element = own.expect("only what is known outside is passed on");
+        }
+    }
+
     fn iteration(&mut self, b: &mut Builder, step: &While, number: Value) -> Result<()> {
         for carry in &step.carries {
             if in_register(self.shape(carry.param)) {
@@ -193,7 +215,7 @@ impl Driver<'_> {
 }
 
 /// All values that a block mentions, each once.
-fn values(block: &Block) -> Vec<crate::plan::ValueId> {
+fn values(block: &Block) -> Vec<ValueId> {
     let mut values = Vec::new();
     each_value(&mut block.clone(), &mut |value| values.push(*value));
     values.sort_unstable();
