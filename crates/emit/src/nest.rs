@@ -38,6 +38,9 @@ pub(crate) type Body<'b> = dyn FnMut(&mut Emitter<'_>, &Index, &[Value]) -> Resu
 
 /// Up to this size a loop is written out if its body is small.
 const STRAIGHT: i64 = 9;
+/// Lanes of vectors: a loop of so many inside of others is one, whose elements lie together, where in the lanes of
+/// an outer loop they would be apart.
+const VECTORS: [i64; 2] = [4, 8];
 /// As many copies of a body, and values in all copies together, at most.
 const MOST_COPIES: i64 = 16;
 const MOST_VALUES: i64 = 1500;
@@ -69,9 +72,12 @@ impl Emitter<'_> {
             return loops;
         }
         let mut copies = 1;
+        let alone = loops.len() == 1;
         for each in loops.iter_mut().rev() {
             let size = each.size();
+            let is_vector = kind == LoopKind::Vector && VECTORS.contains(&size);
             if size > STRAIGHT
+                || (is_vector && copies == 1 && !alone)
                 || copies * size > MOST_COPIES
                 || copies * size * self.plan.body_values > MOST_VALUES
             {

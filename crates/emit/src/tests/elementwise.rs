@@ -3,8 +3,10 @@
 use rxla_hlo::literal::Tolerance;
 use rxla_hlo::op::{BinaryKind, UnaryKind};
 use rxla_hlo::{ElementType, TypeClass};
+use rxla_kernel::{Builder, Linkage};
 
-use super::{EXACT, NUMBERS, check, check_within, one};
+use super::{EXACT, NUMBERS, check, check_within, fused, one};
+use crate::{Destination, Part, Source};
 
 /// What results may differ by: mathematical functions are approximated, and sums of narrow floats
 /// rounded through `f32` rather than `f64`.
@@ -206,6 +208,30 @@ fn shapes_without_many_elements() {
     for dims in ["", "0", "3,0", "1", "1,1", "2,3,1"] {
         let shape = format!("f32[{dims}]");
         check(&one(&shape, "multiply", &[&shape, &shape]));
+    }
+}
+
+/// Eight channels of a group are the lanes of a vector, not the groups, whose elements are apart.
+#[test]
+fn short_lines_of_groups() {
+    for lanes in [4, 8] {
+        let text = format!(
+            "HloModule test
+             ENTRY main {{
+               p0 = f32[5,6,{lanes}] parameter(0)
+               p1 = f32[6] parameter(1)
+               b = f32[5,6,{lanes}] broadcast(p1), dimensions={{1}}
+               ROOT r = f32[5,6,{lanes}] multiply(p0, b)
+             }}"
+        );
+        check(&text);
+        let (module, id) = fused(&text);
+        let mut builder = Builder::new("kernel", Linkage::Kernel, None);
+        let sources = [0, 1].map(|_| Source::Memory(builder.buffer_parameter(1)));
+        let destination = Destination::Memory(builder.buffer_parameter(1));
+        crate::emit(&mut builder, &module, id, &sources, &[destination], Part::All).unwrap();
+        let kernel = rxla_kernel::Module { functions: vec![builder.finish()] }.to_string();
+        assert_eq!(kernel.matches("store").count(), 1, "{kernel}");
     }
 }
 
