@@ -6,6 +6,7 @@ use rxla_hlo::op::{Binary, BinaryKind};
 use rxla_hlo::{ArrayLiteral, ComputationId, ElementType, InstructionId, Module, Op};
 
 use crate::context::DEPTH_LIMIT;
+use crate::elementwise::real;
 use crate::matmul::to_type;
 
 /// What a computation of two scalars does.
@@ -223,11 +224,8 @@ impl Fold {
                 match self.kind {
                     BinaryKind::Add => visitor.visit(|a: $t, b: $t| a + b),
                     BinaryKind::Multiply => visitor.visit(|a: $t, b: $t| a * b),
-                    // A NaN on either side wins.
-                    BinaryKind::Maximum => {
-                        visitor.visit(|a: $t, b: $t| if a > b || a.is_nan() { a } else { b })
-                    }
-                    _ => visitor.visit(|a: $t, b: $t| if a < b || a.is_nan() { a } else { b }),
+                    BinaryKind::Maximum => visitor.visit(real::maximum::<$t>),
+                    _ => visitor.visit(real::minimum::<$t>),
                 }
             };
         }

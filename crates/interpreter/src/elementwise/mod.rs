@@ -14,7 +14,7 @@ mod complex;
 mod integer;
 mod loops;
 mod predicate;
-mod real;
+pub(crate) mod real;
 mod rounding;
 #[cfg(test)]
 mod tests;

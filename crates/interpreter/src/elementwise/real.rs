@@ -174,12 +174,12 @@ pub(super) fn binary<F: Real>(kind: BinaryKind) -> Option<Binary<F>> {
 }
 
 /// NaN if either is, and -0 < +0.
-pub(super) fn maximum<F: Real>(x: F, y: F) -> F {
+pub(crate) fn maximum<F: Real>(x: F, y: F) -> F {
     if x.is_nan() || (x > y) || (x == y && y.is_sign_negative()) { x } else { y }
 }
 
 /// NaN if either is, and -0 < +0.
-pub(super) fn minimum<F: Real>(x: F, y: F) -> F {
+pub(crate) fn minimum<F: Real>(x: F, y: F) -> F {
     if x.is_nan() || (x < y) || (x == y && x.is_sign_negative()) { x } else { y }
 }
 
