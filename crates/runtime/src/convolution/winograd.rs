@@ -15,6 +15,7 @@ mod forward;
 mod gradient;
 mod transform;
 mod vector;
+mod window;
 
 use rxla_base::Result;
 

@@ -1,24 +1,31 @@
 //! Windows of three by three: two by two places at once.
 //!
-//! The window is transformed first, for all. Then threads take blocks of patches, as many as their cache holds:
-//! each block is transformed, multiplied and transformed back while it is there.
+//! Where there are many patches, the window is transformed first, for all ([`blocks`]). Then threads take blocks of
+//! patches, as many as their cache holds: each block is transformed, multiplied and transformed back while it is
+//! there. Where there are few, it is the patches that are transformed first ([`panels`]), and threads take panels of
+//! outputs: a large window is read once, and what it is transformed into never leaves a cache.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rxla_base::Result;
 
 use super::transform;
+use super::window::Window;
 use super::{LEAST_FEATURES, PANEL, POINTS, Patches, row};
+use crate::allocator::Block;
 use crate::context::Context;
 use crate::convolution::pictures::{Pictures, Turned};
 use crate::convolution::{Convolution, Spatial};
 use crate::gemm::micro::strided::{self, Strided};
-use crate::gemm::pack::{Steps, pack};
 use crate::gemm::{Address, scratch};
 use crate::system;
 
 /// Patches for which transforming the window pays.
 const LEAST_PATCHES: usize = if cfg!(test) { 1 } else { 40 };
+/// Bytes of transformed patches up to which they are kept.
+const MOST_KEPT: usize = 2 << 20;
+/// Values that are worth a thread's attention.
+const GRAIN: usize = 1 << 14;
 /// Patches of a block: fewer, and the window is read too often; more, and nothing is gained.
 const BLOCK: [usize; 2] = [48, 96];
 
@@ -64,26 +71,30 @@ pub(super) unsafe fn run(
     };
     let turned = if c.output_strides[1] == 1 { None } else { Some(Turned::new(target)?) };
     let made = turned.as_ref().map_or(target, |turned| turned.made);
-    let panels = c.outputs.div_ceil(PANEL);
-    let window_room = scratch::<f32>(POINTS * panels * c.features * PANEL)?;
-    let window = Address(window_room.as_ptr().cast::<f32>());
-    // SAFETY: the caller's promise; the room is that of all panels.
-    unsafe { transform_window(context, c, dims, right, window)? };
+    let window = Window::new(c, dims, right);
     // Taps that are apart see every such place of the operand only: as many convolutions as there are first places.
     let apart = dims.map(|dim| dim.right_dilation);
-    for first in (0..apart[0]).flat_map(|y| (0..apart[1]).map(move |x| [y, x])) {
-        let seen = [0, 1].map(|dim| first[dim] as isize - dims[dim].pad_low);
-        let start = [0, 1].map(|dim| seen[dim].rem_euclid(apart[dim] as isize) as usize);
-        let job = Job {
-            elements: elements.every(start, apart),
-            starts: [0, 1].map(|dim| seen[dim].div_euclid(apart[dim] as isize)),
-            window,
-            result: made.every(first, apart),
-        };
-        // SAFETY: the caller's promise; the window is transformed.
-        if !unsafe { compute(context, &job)? } {
-            return Ok(false);
-        }
+    let jobs: Vec<Job> = (0..apart[0])
+        .flat_map(|y| (0..apart[1]).map(move |x| [y, x]))
+        .map(|first| {
+            let seen = [0, 1].map(|dim| first[dim] as isize - dims[dim].pad_low);
+            let start = [0, 1].map(|dim| seen[dim].rem_euclid(apart[dim] as isize) as usize);
+            Job {
+                elements: elements.every(start, apart),
+                starts: [0, 1].map(|dim| seen[dim].div_euclid(apart[dim] as isize)),
+                result: made.every(first, apart),
+            }
+        })
+        .collect();
+    let outcome = Outcome::default();
+    match &jobs[..] {
+        // SAFETY: the caller's promise.
+        [job] if panels_pay(context, job) => unsafe { panels(context, &window, job, &outcome)? },
+        // SAFETY: the caller's promise.
+        _ => unsafe { blocks(context, &window, &jobs, &outcome)? },
+    }
+    if !outcome.is_finite()? {
+        return Ok(false);
     }
     if let Some(turned) = turned {
         // SAFETY: the caller's promise, and see `pays`.
@@ -92,108 +103,186 @@ pub(super) unsafe fn run(
     Ok(true)
 }
 
-/// Writes `window[point][panel][feature][lane]`.
-///
-/// # Safety
-///
-/// As for [`super::run`]; there is room.
-unsafe fn transform_window(
-    context: &Context,
-    c: &Convolution,
-    [y, x]: [Spatial; 2],
-    right: *const f32,
-    window: Address<f32>,
-) -> Result<()> {
-    let panels = c.outputs.div_ceil(PANEL);
-    let right = Address(right.cast_mut());
-    let transforms = transform::best();
-    // Features in the order of memory, so that they are read in lines.
-    let features_inner = c.right_feature_stride.abs() < x.right_stride.abs();
-    let index = |feature: usize, tap: usize| match features_inner {
-        true => tap * c.features + feature,
-        false => feature * 9 + tap,
-    };
-    let mut steps = Steps::default();
-    steps.places.resize(9 * c.features, 0);
-    for feature in 0..c.features {
-        for tap in 0..9 {
-            steps.places[index(feature, tap)] = feature as isize * c.right_feature_stride
-                + (tap / 3) as isize * y.right_stride
-                + (tap % 3) as isize * x.right_stride;
-        }
-    }
-    steps.find_runs();
-    let failed = AtomicBool::new(false);
-    context.parallel_for(panels, 1, |begin, end| {
-        let Ok(room) = scratch::<f32>(9 * c.features * PANEL) else {
-            return failed.store(true, Ordering::Relaxed);
-        };
-        let packed = room.as_ptr().cast::<f32>();
-        for panel in begin..end {
-            let first = panel * PANEL;
-            let lanes: Vec<isize> = (first..c.outputs.min(first + PANEL))
-                .map(|output| output as isize * c.output_strides[0])
-                .collect();
-            let from = right.get().wrapping_offset(c.right_start);
-            // SAFETY: the room is large enough; the operand is the caller's promise.
-            unsafe { pack::<f32, f32>(from.cast_const().cast(), &lanes, &steps, PANEL, packed) };
-            for feature in 0..c.features {
-                let tap =
-                    |tap: usize| packed.wrapping_add(index(feature, tap) * PANEL).cast_const();
-                let taps = std::array::from_fn(|i| std::array::from_fn(|j| tap(3 * i + j)));
-                let into = window.get().wrapping_add((panel * c.features + feature) * PANEL);
-                // SAFETY: packed above; the room is the caller's promise.
-                unsafe { (transforms.three_taps)(&taps, PANEL, into, panels * c.features * PANEL) };
-            }
-        }
-    });
-    if failed.into_inner() { Err(crate::gemm::out_of_memory()) } else { Ok(()) }
+/// What threads find while they work.
+#[derive(Default)]
+struct Outcome {
+    infinite: AtomicBool,
+    out_of_memory: AtomicBool,
 }
 
-/// What blocks share.
+impl Outcome {
+    fn is_finite(self) -> Result<bool> {
+        match self.out_of_memory.into_inner() {
+            true => Err(crate::gemm::out_of_memory()),
+            false => Ok(!self.infinite.into_inner()),
+        }
+    }
+
+    /// Room for so many values, if there is memory.
+    fn room(&self, count: usize) -> Option<Block> {
+        let room = scratch::<f32>(count);
+        self.out_of_memory.fetch_or(room.is_err(), Ordering::Relaxed);
+        room.ok()
+    }
+}
+
+/// A convolution of places that lie together.
 struct Job {
     elements: Pictures,
     /// Where in them the first patch starts.
     starts: [isize; 2],
-    window: Address<f32>,
     result: Pictures,
 }
 
-/// Computes all patches of the result; says whether all values are finite.
+impl Job {
+    fn patches(&self) -> Patches {
+        Patches::new(self.result.count, self.result.size)
+    }
+
+    /// Transforms the elements of a patch, its points `stride` apart.
+    ///
+    /// # Safety
+    ///
+    /// The pictures can be read, and there is room; there are zeros for all features.
+    unsafe fn transform(&self, patch: usize, zeros: *const f32, into: *mut f32, stride: usize) {
+        let (picture, place) = self.patches().at(patch);
+        let start = [0, 1].map(|dim| place[dim] as isize + self.starts[dim]);
+        let patch = self.elements.patch(picture, start, zeros);
+        // SAFETY: the patch's places are inside the operand or the zeros; the rest is the caller's promise.
+        unsafe { (transform::best().elements)(&patch, self.elements.lanes, into, stride) };
+    }
+
+    /// Transforms the products of a patch back, for `count` outputs from `first` on; says whether all values are finite.
+    ///
+    /// # Safety
+    ///
+    /// The products can be read, `stride` apart; nobody else writes these outputs of the patch.
+    unsafe fn put(
+        &self,
+        patch: usize,
+        (first, count): (usize, usize),
+        from: *const f32,
+        stride: usize,
+    ) -> bool {
+        let (picture, place) = self.patches().at(patch);
+        let place = place.map(|at| at as isize);
+        let into = self.result.patch(picture, place, std::ptr::null());
+        let into = into.map(|row| {
+            row.map(|place| match place.is_null() {
+                true => std::ptr::null_mut(),
+                false => place.wrapping_add(first).cast_mut(),
+            })
+        });
+        // SAFETY: the caller's promise.
+        unsafe { (transform::best().two_places)(from, stride, count, &into) }
+    }
+}
+
+/// Whether patches are so few that they are worth keeping, and panels enough for all threads.
+fn panels_pay(context: &Context, job: &Job) -> bool {
+    let bytes = job.patches().len() * POINTS * row(job.elements.lanes) * size_of::<f32>();
+    let panels = job.result.lanes.div_ceil(PANEL);
+    bytes <= MOST_KEPT && panels >= 2 * context.threads()
+}
+
+/// All patches, panel by panel.
 ///
 /// # Safety
 ///
-/// As for [`super::run`]; the window is transformed.
-unsafe fn compute(context: &Context, job: &Job) -> Result<bool> {
-    let patches = Patches::new(job.result.count, job.result.size);
-    if patches.len() == 0 {
-        return Ok(true);
-    }
-    let (features, outputs) = (job.elements.lanes, job.result.lanes);
-    let values = POINTS * (row(features) + row(outputs));
-    let most = (system::second_cache() / 2 / (values * size_of::<f32>())).clamp(BLOCK[0], BLOCK[1]);
-    // Whole tiles, and work for all threads.
-    let rows = strided::for_f32().rows;
-    let most = most.min(patches.len().div_ceil(context.threads())).next_multiple_of(rows);
-    let (failed, out_of_memory) = (AtomicBool::new(false), AtomicBool::new(false));
-    context.parallel_for(patches.len().div_ceil(most), 1, |begin, end| {
-        let Ok(room) = scratch::<f32>(most * values + features) else {
-            return out_of_memory.store(true, Ordering::Relaxed);
-        };
-        for block in begin..end {
-            let first = block * most;
-            let count = most.min(patches.len() - first);
-            let room = room.as_ptr().cast();
-            // SAFETY: the room is that of a block; blocks are different parts of the result.
-            if !unsafe { compute_block(job, &patches, first, count, room) } {
-                failed.store(true, Ordering::Relaxed);
-            }
+/// As for [`super::run`].
+unsafe fn panels(context: &Context, window: &Window, job: &Job, outcome: &Outcome) -> Result<()> {
+    let (features, count) = (window.features, job.patches().len());
+    let element_row = row(features);
+    let kept = scratch::<f32>(count * POINTS * element_row + features)?;
+    let elements = Address(kept.as_ptr().cast::<f32>());
+    let zeros = Address(elements.get().wrapping_add(count * POINTS * element_row));
+    // SAFETY: there is room for them.
+    unsafe { zeros.get().write_bytes(0, features) };
+    context.parallel_for(count, 1 + GRAIN / (POINTS * element_row), |begin, end| {
+        for patch in begin..end {
+            let into = elements.get().wrapping_add(patch * element_row);
+            // SAFETY: every patch has room of its own.
+            unsafe { job.transform(patch, zeros.get(), into, count * element_row) };
         }
     });
-    if out_of_memory.into_inner() {
-        return Err(crate::gemm::out_of_memory());
+    let size = window.panel_size();
+    context.parallel_for(window.panels(), 1, |begin, end| {
+        let Some(room) = outcome.room((9 + POINTS) * size + POINTS * count * PANEL) else { return };
+        let packed = room.as_ptr().cast::<f32>();
+        let transformed = packed.wrapping_add(9 * size);
+        let products = transformed.wrapping_add(POINTS * size);
+        for panel in begin..end {
+            let lanes = (panel * PANEL, PANEL.min(window.outputs - panel * PANEL));
+            // SAFETY: the patches are transformed; there is room; panels are different parts of the result.
+            let finite = unsafe {
+                window.transform(panel, packed, transformed, size);
+                for point in 0..POINTS {
+                    let a = elements.get().wrapping_add(point * count * element_row);
+                    let into = products.wrapping_add(point * count * PANEL);
+                    multiply(
+                        [count, features],
+                        (a, element_row),
+                        transformed.add(point * size),
+                        (into, PANEL),
+                    );
+                }
+                (0..count).fold(true, |finite, patch| {
+                    let from = products.wrapping_add(patch * PANEL);
+                    job.put(patch, lanes, from, count * PANEL) && finite
+                })
+            };
+            outcome.infinite.fetch_or(!finite, Ordering::Relaxed);
+        }
+    });
+    Ok(())
+}
+
+/// All panels, block by block of patches.
+///
+/// # Safety
+///
+/// As for [`super::run`].
+unsafe fn blocks(
+    context: &Context,
+    window: &Window,
+    jobs: &[Job],
+    outcome: &Outcome,
+) -> Result<()> {
+    let (panels, size) = (window.panels(), window.panel_size());
+    let room = scratch::<f32>(POINTS * panels * size)?;
+    let transformed = Address(room.as_ptr().cast::<f32>());
+    context.parallel_for(panels, 1, |begin, end| {
+        let Some(packed) = outcome.room(9 * size) else { return };
+        for panel in begin..end {
+            let into = transformed.get().wrapping_add(panel * size);
+            // SAFETY: every panel has room of its own.
+            unsafe { window.transform(panel, packed.as_ptr().cast(), into, panels * size) };
+        }
+    });
+    if outcome.out_of_memory.load(Ordering::Relaxed) {
+        return Ok(());
     }
-    Ok(!failed.into_inner())
+    let values = POINTS * (row(window.features) + row(window.outputs));
+    for job in jobs {
+        let patches = job.patches().len();
+        let most =
+            (system::second_cache() / 2 / (values * size_of::<f32>())).clamp(BLOCK[0], BLOCK[1]);
+        // Whole tiles, and work for all threads.
+        let rows = strided::for_f32().rows;
+        let most = most.min(patches.div_ceil(context.threads())).max(1).next_multiple_of(rows);
+        context.parallel_for(patches.div_ceil(most), 1, |begin, end| {
+            let Some(room) = outcome.room(most * values + window.features) else { return };
+            for block in begin..end {
+                let (first, count) = (block * most, most.min(patches - block * most));
+                let room = room.as_ptr().cast();
+                // SAFETY: the window is transformed; there is room; blocks are different parts of the result.
+                let finite =
+                    unsafe { compute_block(window, transformed, job, (first, count), room) };
+                outcome.infinite.fetch_or(!finite, Ordering::Relaxed);
+            }
+        });
+    }
+    Ok(())
 }
 
 /// Computes `count` patches from `first` on; says whether all values are finite.
@@ -203,76 +292,70 @@ unsafe fn compute(context: &Context, job: &Job) -> Result<bool> {
 /// As for [`super::run`], and nobody else writes these patches; `room` is that of transformed elements and products
 /// of so many patches, and of zeros for all features.
 unsafe fn compute_block(
+    window: &Window,
+    transformed: Address<f32>,
     job: &Job,
-    patches: &Patches,
-    first: usize,
-    count: usize,
+    (first, count): (usize, usize),
     room: *mut f32,
 ) -> bool {
-    let transforms = transform::best();
-    let (features, outputs) = (job.elements.lanes, job.result.lanes);
+    let (features, outputs) = (window.features, window.outputs);
     let (element_row, product_row) = (row(features), row(outputs));
     let products = room.wrapping_add(count * POINTS * element_row);
     let zeros = products.wrapping_add(count * POINTS * product_row);
-    // SAFETY: the caller's promise: there is room for them.
-    unsafe { zeros.write_bytes(0, features) };
-    for patch in 0..count {
-        let (picture, place) = patches.at(first + patch);
-        let start = [0, 1].map(|dim| place[dim] as isize + job.starts[dim]);
-        let patch_at = job.elements.patch(picture, start, zeros);
-        let into = room.wrapping_add(patch * element_row);
-        // SAFETY: the patch's places are inside the operand or the zeros.
-        unsafe { (transforms.elements)(&patch_at, features, into, count * element_row) };
-    }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's promise: there is room for all of it.
     unsafe {
-        multiply(job, count, room, products);
+        zeros.write_bytes(0, features);
+        for patch in 0..count {
+            let into = room.wrapping_add(patch * element_row);
+            job.transform(first + patch, zeros, into, count * element_row);
+        }
+        for point in 0..POINTS {
+            let a = room.wrapping_add(point * count * element_row);
+            for panel in 0..window.panels() {
+                let number = point * window.panels() + panel;
+                let b = transformed.get().wrapping_add(number * window.panel_size());
+                let into = products.wrapping_add(point * count * product_row + panel * PANEL);
+                multiply([count, features], (a, element_row), b, (into, product_row));
+            }
+        }
         (0..count).fold(true, |finite, patch| {
-            let (picture, place) = patches.at(first + patch);
-            let place = place.map(|at| at as isize);
-            let into = job.result.patch(picture, place, std::ptr::null());
-            let into = into.map(|row| row.map(<*const f32>::cast_mut));
             let from = products.wrapping_add(patch * product_row);
-            (transforms.two_places)(from, count * product_row, outputs, &into) && finite
+            job.put(first + patch, (0, outputs), from, count * product_row) && finite
         })
     }
 }
 
-/// The sixteen products of a block: of all patches' features with the window.
+/// The products of rows, each so far from the next, with a panel: `count` times `features`.
 ///
 /// # Safety
 ///
-/// `elements` is what patches were transformed into, and there is room for as many rows of products.
-unsafe fn multiply(job: &Job, count: usize, elements: *const f32, products: *mut f32) {
+/// They can be read, and there is room for as many rows of products.
+unsafe fn multiply(
+    [count, features]: [usize; 2],
+    (a, a_row): (*const f32, usize),
+    b: *const f32,
+    (c, c_row): (*mut f32, usize),
+) {
     let kernels = strided::for_f32();
-    let (features, outputs) = (job.elements.lanes, job.result.lanes);
-    let (element_row, product_row) = (row(features), row(outputs));
-    let panels = outputs.div_ceil(PANEL);
     // Tiles of nearly the same height.
     let tiles = count.div_ceil(kernels.rows);
     let edge = |tile: usize| tile * count / tiles;
-    for point in 0..POINTS {
-        for panel in 0..panels {
-            let b = job.window.get().wrapping_add((point * panels + panel) * features * PANEL);
-            for tile in 0..tiles {
-                let (first, rows) = (edge(tile), edge(tile + 1) - edge(tile));
-                let place = point * count + first;
-                for column in (0..PANEL).step_by(2 * kernels.lanes) {
-                    let tile = Strided {
-                        k: features,
-                        a: elements.wrapping_add(place * element_row),
-                        a_row: element_row,
-                        a_step: 1,
-                        b: b.wrapping_add(column).cast_const(),
-                        b_step: PANEL,
-                        c: products.wrapping_add(place * product_row + panel * PANEL + column),
-                        c_row: product_row as isize,
-                        add: false,
-                    };
-                    // SAFETY: the caller's promise; rows have room for whole panels.
-                    unsafe { kernels.run(2, rows, &tile) };
-                }
-            }
+    for tile in 0..tiles {
+        let (first, rows) = (edge(tile), edge(tile + 1) - edge(tile));
+        for column in (0..PANEL).step_by(2 * kernels.lanes) {
+            let tile = Strided {
+                k: features,
+                a: a.wrapping_add(first * a_row),
+                a_row,
+                a_step: 1,
+                b: b.wrapping_add(column),
+                b_step: PANEL,
+                c: c.wrapping_add(first * c_row + column),
+                c_row: c_row as isize,
+                add: false,
+            };
+            // SAFETY: the caller's promise.
+            unsafe { kernels.run(2, rows, &tile) };
         }
     }
 }
