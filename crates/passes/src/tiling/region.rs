@@ -9,7 +9,7 @@ use crate::view;
 
 /// Elements from which on an array is large. What is smaller stays in a cache as it is, and is not computed
 /// once more for gradients.
-const LARGE: i64 = 1 << 19;
+const LARGE: i64 = 1 << 21;
 /// How wide what goes into products with what is large may be: beyond it they compute so much with each
 /// element that it does not matter where that lies, but that what they multiply it with is read for each
 /// tile.

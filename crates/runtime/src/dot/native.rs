@@ -1,0 +1,199 @@
+//! Which elements products take and give as they are, and how others are packed, streamed and rounded.
+
+use super::Dim;
+use crate::context::Context;
+use crate::element::{Element, Store, with_element};
+use crate::gemm::axis::Axis;
+use crate::gemm::pack::{Pack, pack};
+use crate::gemm::units::{Halves, Pair, Quad, Raised, pack_right_quads, pack_right_quads_alone};
+use crate::gemm::vector::Streams;
+use crate::gemm::{Address, Compute};
+
+/// Types computed in, and which elements are such as they are.
+pub(crate) trait Native: Compute {
+    fn is_native(element: Element) -> bool;
+    /// How operands with such elements are packed, the left and the right one. Complex numbers count as
+    /// numbers twice as many; see [`crate::gemm::pack::pack_complex`] for the right operand.
+    fn packers(elements: [Element; 2]) -> [Pack<Self>; 2];
+    /// Whether operands with such elements have to change sides, if that is not left to others.
+    fn must_swap(_elements: [Element; 2]) -> Option<bool> {
+        None
+    }
+    /// Whether operands with such elements can be read where they are.
+    fn is_direct(element: Element) -> bool;
+    /// How rows of such elements are read by products with vectors.
+    fn streams(element: Element) -> Option<Streams<Self>>;
+    /// Rounds dense sums into a result with such elements.
+    ///
+    /// # Safety
+    ///
+    /// The sums and the result are as large as the dimensions say.
+    unsafe fn round(
+        element: Element,
+        context: &Context,
+        sums: *const Self,
+        rows: &[Dim],
+        columns: &[Dim],
+        result: *mut u8,
+    );
+}
+
+macro_rules! native {
+    ($($type:ty => $($element:ident)|*;)*) => {$(
+        impl Native for $type {
+            #[inline(always)]
+            fn is_native(element: Element) -> bool {
+                matches!(element, $(Element::$element)|*)
+            }
+
+            #[inline(always)]
+            fn packers(elements: [Element; 2]) -> [Pack<$type>; 2] {
+                elements.map(|element| with_element!(element, S => pack::<S, $type>))
+            }
+
+            #[inline(always)]
+            fn is_direct(element: Element) -> bool {
+                <$type>::is_native(element) && !element.is_complex()
+            }
+
+            #[inline(always)]
+            fn streams(element: Element) -> Option<Streams<$type>> {
+                with_element!(element, S => Some(Streams::of::<S>()))
+            }
+
+            #[inline(always)]
+            unsafe fn round(
+                element: Element,
+                context: &Context,
+                sums: *const $type,
+                rows: &[Dim],
+                columns: &[Dim],
+                result: *mut u8,
+            ) {
+                // SAFETY: the caller's promise.
+                with_element!(element, S => unsafe {
+                    round::<S, $type>(context, sums, rows, columns, result.cast())
+                });
+            }
+        }
+    )*};
+}
+
+native! {
+    f32 => F32 | C64;
+    f64 => F64 | C128;
+    i32 => I32 | U32;
+    i64 => I64 | U64;
+}
+
+/// Whether such integers are those of 16 bits, of which two are multiplied at once.
+pub(super) fn fits_i16(element: Element) -> bool {
+    matches!(element, Element::I8 | Element::U8 | Element::I16)
+}
+
+pub(super) fn fits_bytes(element: Element) -> bool {
+    matches!(element, Element::I8 | Element::U8)
+}
+
+/// Implements [`Native`] for values of several steps, of which only sums are elements.
+macro_rules! units {
+    ($type:ty, $sum:ty, $sums:pat, { $($items:item)* }) => {
+        impl Native for $type {
+            fn is_native(element: Element) -> bool {
+                matches!(element, $sums)
+            }
+
+            $($items)*
+
+            fn is_direct(_element: Element) -> bool {
+                false
+            }
+
+            unsafe fn round(
+                element: Element,
+                context: &Context,
+                sums: *const $type,
+                rows: &[Dim],
+                columns: &[Dim],
+                result: *mut u8,
+            ) {
+                // SAFETY: the caller's promise; a value that is a sum has the bits of one.
+                unsafe {
+                    <$sum as Native>::round(element, context, sums.cast(), rows, columns, result);
+                }
+            }
+        }
+    };
+}
+
+units!(Pair, i32, Element::I32 | Element::U32, {
+    fn packers(elements: [Element; 2]) -> [Pack<Pair>; 2] {
+        elements.map(|element| match element {
+            Element::U8 => pack::<u8, Pair>,
+            Element::I16 => pack::<i16, Pair>,
+            _ => pack::<i8, Pair>,
+        })
+    }
+
+    fn streams(element: Element) -> Option<Streams<Pair>> {
+        match element {
+            Element::U8 => Streams::of_words::<u8>(),
+            Element::I16 => Streams::of_words::<i16>(),
+            _ => Streams::of_words::<i8>(),
+        }
+    }
+});
+units!(Quad, i32, Element::I32 | Element::U32, {
+    fn packers(elements: [Element; 2]) -> [Pack<Quad>; 2] {
+        match elements[0] {
+            Element::U8 => [pack::<u8, Quad>, pack_right_quads_alone],
+            _ => [pack::<Raised, Quad>, pack_right_quads],
+        }
+    }
+
+    fn must_swap(elements: [Element; 2]) -> Option<bool> {
+        elements.contains(&Element::U8).then_some(elements[1] == Element::U8)
+    }
+
+    fn streams(_element: Element) -> Option<Streams<Quad>> {
+        None
+    }
+});
+units!(Halves, f32, Element::F32, {
+    fn packers(_elements: [Element; 2]) -> [Pack<Halves>; 2] {
+        [pack::<half::bf16, Halves>; 2]
+    }
+
+    fn streams(_element: Element) -> Option<Streams<Halves>> {
+        None
+    }
+});
+
+/// Rounds dense sums into the result.
+///
+/// # Safety
+///
+/// The sums and the result are as large as the dimensions say.
+unsafe fn round<S: Store<T>, T: Copy>(
+    context: &Context,
+    sums: *const T,
+    rows: &[Dim],
+    columns: &[Dim],
+    result: *mut S,
+) {
+    let (rows, columns) = (Axis::new(rows.iter().copied()), Axis::new(columns.iter().copied()));
+    let width = columns.len();
+    let (sums, result) = (Address(sums.cast_mut()), Address(result));
+    context.parallel_for(rows.len(), 1 + (1 << 15) / width.max(1), |begin, end| {
+        let mut places = Vec::new();
+        columns.offsets(1, 0, width, &mut places);
+        for row in begin..end {
+            let target = result.get().wrapping_offset(rows.offset(1, row));
+            let source = sums.get().wrapping_add(row * width);
+            for (column, &place) in places.iter().enumerate() {
+                // SAFETY: the caller's promise.
+                unsafe { *target.offset(place) = S::store(*source.add(column)) };
+            }
+        }
+    });
+}
