@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::element::Load;
+use crate::element::{Load, Store, with_element};
 use crate::gemm::sets;
 use crate::pool::Pool;
 
