@@ -11,14 +11,19 @@ use super::overwrite::origin;
 /// Makes the fusions of a computation and returns how many.
 pub(super) fn fuse(module: &mut Module, computation: ComputationId, cx: &Context) -> u64 {
     let mut made = 0;
-    for dot in module.post_order(computation) {
-        let Op::Dot(_) = &module[dot].op else { continue };
+    // All of them before the first is made: slices and updates go with it.
+    let is_dot = |id: &InstructionId| matches!(module[*id].op, Op::Dot(_));
+    let dots: Vec<InstructionId> =
+        module.post_order(computation).into_iter().filter(is_dot).collect();
+    for dot in dots {
         // What is small is computed by a kernel of ours.
         if module[dot].has_control_edges() || crate::kernels::supports(module, dot) {
             continue;
         }
-        let slices: Vec<InstructionId> =
+        let mut slices: Vec<InstructionId> =
             module[dot].operands().iter().copied().filter(|&id| is_slice(module, id)).collect();
+        // Of a product with itself.
+        slices.dedup();
         let update = update_of(module, dot);
         if slices.is_empty() && update.is_none() {
             continue;
@@ -106,7 +111,7 @@ fn build(
     module.replace_all_uses(last, fusion);
     let root = module[outside].root();
     for id in update.into_iter().chain([dot]).chain(slices.iter().copied()) {
-        if module[id].users().is_empty() && id != root && !module.is_removed(id) {
+        if !module.is_removed(id) && module[id].users().is_empty() && id != root {
             module.remove_instruction(id);
         }
     }
