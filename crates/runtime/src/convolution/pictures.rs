@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use rxla_base::Result;
 
+use super::{Convolution, Spatial};
 use crate::allocator::Block;
 use crate::context::Context;
 use crate::gemm::pack::{Steps, pack};
@@ -29,7 +30,48 @@ pub(super) struct Pictures {
     pub(super) lanes: usize,
 }
 
+/// What of the left operand the lanes of a place are; the other counts pictures.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lanes {
+    Features,
+    Images,
+}
+
 impl Pictures {
+    /// The left operand, and how far its lanes are apart.
+    pub(super) fn of_left(
+        c: &Convolution,
+        [y, x]: [Spatial; 2],
+        left: *const f32,
+        lanes: Lanes,
+    ) -> (Pictures, isize) {
+        let images = (c.images, c.image_strides[0]);
+        let features = (c.features, c.left_feature_stride);
+        let (inner, outer) = match lanes {
+            Lanes::Features => (features, images),
+            Lanes::Images => (images, features),
+        };
+        let pictures = Pictures {
+            data: Address(left.cast_mut()),
+            count: outer.0,
+            size: [y.input, x.input],
+            strides: [outer.1, y.left_stride, x.left_stride],
+            lanes: inner.0,
+        };
+        (pictures, inner.1)
+    }
+
+    /// The result, whose lanes are outputs.
+    pub(super) fn of_result(c: &Convolution, [y, x]: [Spatial; 2], result: *mut f32) -> Pictures {
+        Pictures {
+            data: Address(result),
+            count: c.images,
+            size: [y.output, x.output],
+            strides: [c.image_strides[1], y.result_stride, x.result_stride],
+            lanes: c.outputs,
+        }
+    }
+
     /// The same pictures with the lanes of a place side by side, where now they are `stride` apart.
     ///
     /// # Safety
@@ -183,10 +225,11 @@ pub(super) struct Turned {
 }
 
 impl Turned {
-    /// Whether results with these strides of lanes and places can be made so: lanes come before places, which lie one
-    /// after the other.
-    pub(super) fn suits(size: [usize; 2], lanes: isize, down: isize, right: isize) -> bool {
-        right == 1 && down == size[1] as isize && lanes == (size[0] * size[1]) as isize
+    /// Whether the result can be made so: outputs come before places, which lie one after the other.
+    pub(super) fn suits(c: &Convolution, [y, x]: [Spatial; 2]) -> bool {
+        x.result_stride == 1
+            && y.result_stride == x.output as isize
+            && c.output_strides[1] == (y.output * x.output) as isize
     }
 
     /// Room for pictures that go to `target`, whose lanes come first.

@@ -5,11 +5,10 @@
 use rxla_base::Result;
 
 use super::parts::Plan;
-use super::pictures::{Pictures, Turned};
-use super::{Convolution, plan, run_in_parts};
+use super::pictures::{Lanes, Pictures, Turned};
+use super::{Convolution, Spatial, plan, run_in_parts};
 use crate::context::Context;
 use crate::element::{Element, Elements};
-use crate::gemm::Address;
 
 /// Lanes from which on it pays.
 const LEAST: usize = if cfg!(test) { 1 } else { 8 };
@@ -31,13 +30,18 @@ pub(super) unsafe fn run<E: Elements>(
     if elements != [Element::F32; 3] || [c.feature_groups, c.batch_groups] != [1; 2] {
         return Ok(false);
     }
-    let plans = [plan(&y), plan(&x)];
+    let (dims, plans) = ([y, x], [plan(&y), plan(&x)]);
+    let lanes = lanes_to_copy(c, &plans);
+    let scattered = is_scattered(c, dims, &plans);
+    if lanes.is_none() && !scattered {
+        return Ok(false);
+    }
     let mut inner = c.clone();
     let mut left = left;
-    let copied = match elements_to_copy(c, &plans) {
+    let _copy = match lanes {
         None => None,
-        Some((pictures, stride, lanes)) => {
-            let pictures = Pictures { data: Address(left.cast_mut().cast()), ..pictures };
+        Some(lanes) => {
+            let (pictures, stride) = Pictures::of_left(c, dims, left.cast(), lanes);
             let ranges = [0, 1].map(|dim| plans[dim].low..plans[dim].high + 1);
             // SAFETY: the caller's promise.
             let (copy, block) = unsafe { pictures.copy(context, stride, ranges)? };
@@ -54,15 +58,9 @@ pub(super) unsafe fn run<E: Elements>(
             Some(block)
         }
     };
-    let turned = match is_scattered(c, &plans) {
+    let turned = match scattered {
         false => None,
-        true => Some(Turned::new(Pictures {
-            data: Address(result.cast()),
-            count: c.images,
-            size: [y.output, x.output],
-            strides: [c.image_strides[1], y.result_stride, x.result_stride],
-            lanes: c.outputs,
-        })?),
+        true => Some(Turned::new(Pictures::of_result(c, dims, result.cast()))?),
     };
     let mut into = result;
     if let Some(Turned { made, .. }) = &turned {
@@ -71,9 +69,6 @@ pub(super) unsafe fn run<E: Elements>(
         for (dim, stride) in inner.spatial.iter_mut().zip(&made.strides[1..]) {
             dim.result_stride = *stride;
         }
-    }
-    if copied.is_none() && turned.is_none() {
-        return Ok(false);
     }
     // SAFETY: the caller's promise, and what was copied or is made is as large as the description says.
     unsafe {
@@ -85,46 +80,22 @@ pub(super) unsafe fn run<E: Elements>(
     Ok(true)
 }
 
-/// What lies side by side in the copy of an operand.
-enum Lanes {
-    Features,
-    Images,
-}
-
-/// The pictures of the left operand and how far their lanes are apart, if its places lie together and strides leave
-/// some of them out.
-fn elements_to_copy(c: &Convolution, plans: &[Plan; 2]) -> Option<(Pictures, isize, Lanes)> {
-    let [y, x] = c.spatial[..] else { return None };
+/// What lies side by side in a copy of the left operand, if its places lie together and strides leave some of them out.
+fn lanes_to_copy(c: &Convolution, plans: &[Plan; 2]) -> Option<Lanes> {
+    let x = c.spatial.last()?;
     let leaves_out = x.stride > 1 || x.right_dilation > 1;
     if x.left_stride != 1 || !leaves_out || plans.iter().any(|plan| plan.spread != 1) {
         return None;
     }
     // Those that are nearer to each other, so that less is read at once.
-    let images = (c.images, c.image_strides[0], Lanes::Images);
-    let features = (c.features, c.left_feature_stride, Lanes::Features);
-    let (inner, outer) = match c.image_strides[0] < c.left_feature_stride {
-        true => (images, features),
-        false => (features, images),
+    let (lanes, count) = match c.image_strides[0] < c.left_feature_stride {
+        true => (Lanes::Images, c.images),
+        false => (Lanes::Features, c.features),
     };
-    let pictures = Pictures {
-        data: Address(std::ptr::null_mut()),
-        count: outer.0,
-        size: [y.input, x.input],
-        strides: [outer.1, y.left_stride, x.left_stride],
-        lanes: inner.0,
-    };
-    (inner.0 >= LEAST).then_some((pictures, inner.1, inner.2))
+    (count >= LEAST).then_some(lanes)
 }
 
 /// Whether the places of a part of the result are apart from each other, and its outputs, too.
-fn is_scattered(c: &Convolution, plans: &[Plan; 2]) -> bool {
-    let [y, x] = c.spatial[..] else { return false };
-    plans[1].parts.len() > 1
-        && c.outputs >= LEAST
-        && Turned::suits(
-            [y.output, x.output],
-            c.output_strides[1],
-            y.result_stride,
-            x.result_stride,
-        )
+fn is_scattered(c: &Convolution, dims: [Spatial; 2], plans: &[Plan; 2]) -> bool {
+    plans[1].parts.len() > 1 && c.outputs >= LEAST && Turned::suits(c, dims)
 }

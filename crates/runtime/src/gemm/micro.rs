@@ -120,6 +120,65 @@ unsafe fn plain<T: Compute, const LANES: usize, const ROWS: usize, const VECTORS
     }
 }
 
+/// Calls a macro with a name, features, and what vectors need, for each set and type of floats.
+#[cfg(target_arch = "x86_64")]
+macro_rules! floats {
+    ($kernel:ident) => {
+        $kernel!(
+            f32_avx512,
+            "avx512f",
+            f32,
+            16,
+            __m512,
+            _mm512_setzero_ps,
+            _mm512_loadu_ps,
+            _mm512_storeu_ps,
+            _mm512_set1_ps,
+            _mm512_fmadd_ps,
+            _mm512_add_ps
+        );
+        $kernel!(
+            f64_avx512,
+            "avx512f",
+            f64,
+            8,
+            __m512d,
+            _mm512_setzero_pd,
+            _mm512_loadu_pd,
+            _mm512_storeu_pd,
+            _mm512_set1_pd,
+            _mm512_fmadd_pd,
+            _mm512_add_pd
+        );
+        $kernel!(
+            f32_avx2,
+            "avx2,fma",
+            f32,
+            8,
+            __m256,
+            _mm256_setzero_ps,
+            _mm256_loadu_ps,
+            _mm256_storeu_ps,
+            _mm256_set1_ps,
+            _mm256_fmadd_ps,
+            _mm256_add_ps
+        );
+        $kernel!(
+            f64_avx2,
+            "avx2,fma",
+            f64,
+            4,
+            __m256d,
+            _mm256_setzero_pd,
+            _mm256_loadu_pd,
+            _mm256_storeu_pd,
+            _mm256_set1_pd,
+            _mm256_fmadd_pd,
+            _mm256_add_pd
+        );
+    };
+}
+
 pub(crate) mod strided;
 #[cfg(target_arch = "x86_64")]
 mod x86;

@@ -14,7 +14,7 @@ use super::window::Window;
 use super::{LEAST_FEATURES, PANEL, POINTS, Patches, row};
 use crate::allocator::Block;
 use crate::context::Context;
-use crate::convolution::pictures::{Pictures, Turned};
+use crate::convolution::pictures::{Lanes, Pictures, Turned};
 use crate::convolution::{Convolution, Spatial};
 use crate::gemm::micro::strided::{self, Strided};
 use crate::gemm::{Address, scratch};
@@ -30,15 +30,12 @@ const GRAIN: usize = 1 << 14;
 const BLOCK: [usize; 2] = [48, 96];
 
 pub(super) fn pays(c: &Convolution, dims: [Spatial; 2]) -> bool {
-    // Lanes of the result are last, or are brought where they go in the end.
-    let [y, x] = dims;
-    let size = dims.map(|dim| dim.output);
-    let suits = Turned::suits(size, c.output_strides[1], y.result_stride, x.result_stride);
     let together = dims.map(|dim| dim.output / dim.right_dilation.max(1));
     dims.iter().all(|dim| dim.kernel == 3 && dim.right_dilation > 0)
         && c.features.min(c.outputs) >= LEAST_FEATURES
         && Patches::new(c.images, together).len() >= LEAST_PATCHES
-        && (c.output_strides[1] == 1 || suits)
+        // Lanes of the result are last, or are brought where they go in the end.
+        && (c.output_strides[1] == 1 || Turned::suits(c, dims))
 }
 
 /// # Safety
@@ -52,23 +49,10 @@ pub(super) unsafe fn run(
     right: *const f32,
     result: *mut f32,
 ) -> Result<bool> {
-    let [y, x] = dims;
-    let elements = Pictures {
-        data: Address(left.cast_mut()),
-        count: c.images,
-        size: [y.input, x.input],
-        strides: [c.image_strides[0], y.left_stride, x.left_stride],
-        lanes: c.features,
-    };
+    let (elements, stride) = Pictures::of_left(c, dims, left, Lanes::Features);
     // SAFETY: the caller's promise.
-    let (elements, _copy) = unsafe { elements.lanes_together(context, c.left_feature_stride)? };
-    let target = Pictures {
-        data: Address(result),
-        count: c.images,
-        size: [y.output, x.output],
-        strides: [c.image_strides[1], y.result_stride, x.result_stride],
-        lanes: c.outputs,
-    };
+    let (elements, _copy) = unsafe { elements.lanes_together(context, stride)? };
+    let target = Pictures::of_result(c, dims, result);
     let turned = if c.output_strides[1] == 1 { None } else { Some(Turned::new(target)?) };
     let made = turned.as_ref().map_or(target, |turned| turned.made);
     let window = Window::new(c, dims, right);

@@ -11,7 +11,7 @@ use rxla_base::Result;
 use super::transform;
 use super::{LEAST_FEATURES, PANEL, POINTS, Patches, row};
 use crate::context::Context;
-use crate::convolution::pictures::Pictures;
+use crate::convolution::pictures::{Lanes, Pictures};
 use crate::convolution::{Convolution, Spatial};
 use crate::gemm::micro::strided::{self, Strided};
 use crate::gemm::{Address, scratch};
@@ -42,13 +42,7 @@ pub(super) unsafe fn run(
     result: *mut f32,
 ) -> Result<bool> {
     let [y, x] = dims;
-    let elements = Pictures {
-        data: Address(left.cast_mut()),
-        count: c.features,
-        size: [y.input, x.input],
-        strides: [c.left_feature_stride, y.left_stride, x.left_stride],
-        lanes: c.images,
-    };
+    let (elements, stride) = Pictures::of_left(c, dims, left, Lanes::Images);
     let taps = Pictures {
         data: Address(right.cast_mut().wrapping_offset(c.right_start)),
         count: c.features,
@@ -57,7 +51,7 @@ pub(super) unsafe fn run(
         lanes: c.outputs,
     };
     // SAFETY: the caller's promise.
-    let (elements, _copy) = unsafe { elements.lanes_together(context, c.image_strides[0])? };
+    let (elements, _copy) = unsafe { elements.lanes_together(context, stride)? };
     // SAFETY: the caller's promise.
     let (taps, _copy_of_taps) = unsafe { taps.lanes_together(context, c.output_strides[0])? };
     let patches = Patches::new(c.features, taps.size);
