@@ -3,6 +3,8 @@
 //! A crate of its own, since rustfft is generic: whoever makes a plan compiles all its algorithms. Here
 //! they are compiled once, and nothing that is generic leaves but what plans do by dynamic dispatch.
 
+mod steps;
+
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -13,10 +15,14 @@ use rustfft::FftPlanner;
 pub use realfft::{ComplexToReal, RealToComplex};
 pub use rustfft::num_complex::Complex;
 pub use rustfft::{Fft, FftDirection, FftNum};
+pub use steps::{LARGEST_RADIX, Step, Steps};
 
 /// f32 and f64, with the plans made so far.
 pub trait Real: FftNum + Default {
     fn one_over(count: usize) -> Self;
+    fn rounded(value: f64) -> Self;
+    /// A transform of several lines at once, if the length has small factors only.
+    fn steps(length: usize) -> Option<Arc<Steps<Self>>>;
     /// A transform of complex numbers.
     fn plan(length: usize, direction: FftDirection) -> Arc<dyn Fft<Self>>;
     /// What joins the halves of a transform of so many real numbers, an even number, that was done as one of
@@ -28,21 +34,17 @@ pub trait Real: FftNum + Default {
     fn plan_real_back(length: usize) -> Arc<dyn ComplexToReal<Self>>;
 }
 
-type Plans<K, P> = LazyLock<Mutex<HashMap<K, Arc<P>>>>;
+type Plans<K, P> = LazyLock<Mutex<HashMap<K, P>>>;
 
 /// What is kept for a key, or what is made and kept now.
-fn kept<K: Eq + Hash, P: ?Sized>(
-    plans: &Plans<K, P>,
-    key: K,
-    make: impl FnOnce() -> Arc<P>,
-) -> Arc<P> {
+fn kept<K: Eq + Hash, P: Clone>(plans: &Plans<K, P>, key: K, make: impl FnOnce() -> P) -> P {
     /// Plans hold tables as long as the transform.
     const MOST: usize = 64;
     let mut plans = plans.lock().unwrap_or_else(PoisonError::into_inner);
     if plans.len() >= MOST && !plans.contains_key(&key) {
         plans.clear();
     }
-    Arc::clone(plans.entry(key).or_insert_with(make))
+    plans.entry(key).or_insert_with(make).clone()
 }
 
 macro_rules! real {
@@ -52,14 +54,23 @@ macro_rules! real {
                 (1.0 / count as f64) as $type
             }
 
+            fn rounded(value: f64) -> $type {
+                value as $type
+            }
+
+            fn steps(length: usize) -> Option<Arc<Steps<$type>>> {
+                static STEPS: Plans<usize, Option<Arc<Steps<$type>>>> = LazyLock::new(Mutex::default);
+                kept(&STEPS, length, || Steps::new(length).map(Arc::new))
+            }
+
             fn plan(length: usize, direction: FftDirection) -> Arc<dyn Fft<$type>> {
-                static PLANS: Plans<(usize, bool), dyn Fft<$type>> = LazyLock::new(Mutex::default);
+                static PLANS: Plans<(usize, bool), Arc<dyn Fft<$type>>> = LazyLock::new(Mutex::default);
                 let key = (length, direction == FftDirection::Forward);
                 kept(&PLANS, key, || FftPlanner::new().plan_fft(length, direction))
             }
 
             fn twiddles(length: usize) -> Arc<[Complex<$type>]> {
-                static TABLES: Plans<usize, [Complex<$type>]> = LazyLock::new(Mutex::default);
+                static TABLES: Plans<usize, Arc<[Complex<$type>]>> = LazyLock::new(Mutex::default);
                 kept(&TABLES, length, || {
                     let turn = -std::f64::consts::TAU / length as f64;
                     let factor = |k: usize| {
@@ -71,12 +82,12 @@ macro_rules! real {
             }
 
             fn plan_real(length: usize) -> Arc<dyn RealToComplex<$type>> {
-                static PLANS: Plans<usize, dyn RealToComplex<$type>> = LazyLock::new(Mutex::default);
+                static PLANS: Plans<usize, Arc<dyn RealToComplex<$type>>> = LazyLock::new(Mutex::default);
                 kept(&PLANS, length, || RealFftPlanner::new().plan_fft_forward(length))
             }
 
             fn plan_real_back(length: usize) -> Arc<dyn ComplexToReal<$type>> {
-                static PLANS: Plans<usize, dyn ComplexToReal<$type>> = LazyLock::new(Mutex::default);
+                static PLANS: Plans<usize, Arc<dyn ComplexToReal<$type>>> = LazyLock::new(Mutex::default);
                 kept(&PLANS, length, || RealFftPlanner::new().plan_fft_inverse(length))
             }
         }

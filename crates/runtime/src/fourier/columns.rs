@@ -1,8 +1,9 @@
 //! Transforms of dimensions other than the last, whose lines do not lie in order.
 
 use num_complex::Complex;
-use rxla_fourier::{FftDirection, Real};
+use rxla_fourier::{FftDirection, Steps};
 
+use super::lanes::{self, Line, Lines};
 use super::{Shape, grain};
 use crate::context::Context;
 use crate::gemm::Address;
@@ -13,7 +14,7 @@ use crate::gemm::Address;
 /// # Safety
 ///
 /// Both hold what the shape says, and nobody else uses the second.
-pub(super) unsafe fn transform<T: Real>(
+pub(super) unsafe fn transform<T: Line>(
     context: &Context,
     from: Address<Complex<T>>,
     into: Address<Complex<T>>,
@@ -29,10 +30,15 @@ pub(super) unsafe fn transform<T: Real>(
     for (axis, &length) in outer.iter().enumerate() {
         let from = if axis == 0 { from } else { into };
         let scale = scale.filter(|_| axis + 1 == outer.len());
-        let plan = T::plan(length, direction);
         let inner = outer[axis + 1..].iter().product::<usize>() * width;
-        let groups = inner.div_ceil(together);
         let blocks = batch * outer[..axis].iter().product::<usize>();
+        if let Some(steps) = lanes::steps::<T>(inner, length) {
+            // SAFETY: the caller's promise.
+            unsafe { side_by_side(context, from, into, [blocks, inner], &steps, direction, scale) };
+            continue;
+        }
+        let plan = T::plan(length, direction);
+        let groups = inner.div_ceil(together);
         let step = length + gap;
         context.parallel_for(blocks * groups, 1 + grain(length) / together, |begin, end| {
             let mut lines = vec![Complex::default(); step * together];
@@ -71,4 +77,60 @@ pub(super) unsafe fn transform<T: Real>(
             }
         });
     }
+}
+
+/// Transforms columns of blocks, as many as are in one of them, in the lanes of vectors.
+///
+/// # Safety
+///
+/// Both places hold so many blocks, and nobody else uses the second.
+unsafe fn side_by_side<T: Line>(
+    context: &Context,
+    from: Address<Complex<T>>,
+    into: Address<Complex<T>>,
+    [blocks, inner]: [usize; 2],
+    steps: &Steps<T>,
+    direction: FftDirection,
+    scale: Option<T>,
+) {
+    let (length, kernels) = (steps.length, T::side_by_side());
+    let lanes = kernels.lanes;
+    let groups = inner.div_ceil(lanes);
+    context.parallel_for(blocks * groups, 1 + grain(length) / lanes, |begin, end| {
+        let mut side = Lines::new(length);
+        let mut pairs = [T::default(); 2 * 16];
+        for task in begin..end {
+            let (block, first) = (task / groups, task % groups * lanes);
+            let count = lanes.min(inner - first);
+            let row = |place: Address<Complex<T>>, i: usize| {
+                place.get().wrapping_add((block * length + i) * inner + first).cast::<T>()
+            };
+            let data = side.data();
+            for (i, vectors) in data.chunks_exact_mut(2 * lanes).take(length).enumerate() {
+                // SAFETY: the caller's promise: so many numbers are in the row.
+                unsafe {
+                    let mut numbers = row(from, i).cast_const();
+                    if count < lanes {
+                        std::ptr::copy_nonoverlapping(numbers, pairs.as_mut_ptr(), 2 * count);
+                        numbers = pairs.as_ptr();
+                    }
+                    (kernels.split)(numbers, vectors.as_mut_ptr());
+                }
+            }
+            side.transform(steps, direction, scale);
+            let data = side.data();
+            for (i, &place) in steps.places.iter().enumerate() {
+                let vectors = &data[place as usize * 2 * lanes..][..2 * lanes];
+                // SAFETY: as above; each column is in one task.
+                unsafe {
+                    if count == lanes {
+                        (kernels.join)(vectors.as_ptr(), row(into, i));
+                        continue;
+                    }
+                    (kernels.join)(vectors.as_ptr(), pairs.as_mut_ptr());
+                    std::ptr::copy_nonoverlapping(pairs.as_ptr(), row(into, i), 2 * count);
+                }
+            }
+        }
+    });
 }

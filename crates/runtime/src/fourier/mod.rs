@@ -1,21 +1,27 @@
-//! `rxla_fft`: discrete Fourier transforms along the last dimensions, by rustfft and realfft.
+//! `rxla_fft`: discrete Fourier transforms along the last dimensions.
 //!
-//! Each dimension is transformed in its turn, the lines of one dimension in parallel; lines of the last are
-//! read where they are and written where they go ([`real`] has those of real numbers), those of others are
-//! gathered some at a time ([`columns`]). The division by the number of elements is done on the way.
+//! Each dimension is transformed in its turn, the lines of one dimension in parallel. Where there are enough lines, and
+//! their length has small factors, they are transformed side by side in the lanes of vectors ([`lanes`], where [`rows`]
+//! brings those that lie in order); else one by one by rustfft and realfft, read where they are and written where they go
+//! ([`real`] has those of real numbers), or gathered some at a time ([`columns`]). Which way is taken follows from the
+//! shape alone, and what becomes of a line from the line and the way. The division by the number of elements is
+//! done on the way.
 
 mod columns;
+mod lanes;
 mod real;
+mod rows;
 
 use num_complex::Complex;
 use rxla_base::{Error, Result};
-use rxla_fourier::{FftDirection, Real};
+use rxla_fourier::FftDirection;
 
 use crate::allocator::Allocator;
 use crate::context::Context;
 use crate::dot::Decoder;
 use crate::gemm::Address;
 use crate::status::{Status, guard};
+use lanes::Line;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(i64)]
@@ -101,7 +107,7 @@ pub unsafe extern "C" fn rxla_fft(
 /// # Safety
 ///
 /// As for [`rxla_fft`].
-unsafe fn run<T: Real>(
+unsafe fn run<T: Line>(
     context: &Context,
     kind: Kind,
     batch: usize,
@@ -121,27 +127,12 @@ unsafe fn run<T: Real>(
             let scale = (kind == Kind::Inverse).then_some(scale);
             let result = Address(result.cast::<Complex<T>>());
             let operand = Address(operand.cast_mut().cast::<Complex<T>>());
-            let plan = T::plan(last, direction);
             // The last to pass over the elements divides them.
             let row_scale = scale.filter(|_| outer.is_empty());
-            context.parallel_for(rows, grain(last), |begin, end| {
-                let mut room = vec![Complex::default(); plan.get_immutable_scratch_len()];
-                for row in begin..end {
-                    // SAFETY: the caller's promise; each row is in one piece.
-                    let (from, into) = unsafe {
-                        let from = operand.get().add(row * last).cast_const();
-                        let into = result.get().add(row * last);
-                        (
-                            std::slice::from_raw_parts(from, last),
-                            std::slice::from_raw_parts_mut(into, last),
-                        )
-                    };
-                    plan.process_immutable_with_scratch(from, into, &mut room);
-                    if let Some(scale) = row_scale {
-                        into.iter_mut().for_each(|value| *value = *value * scale);
-                    }
-                }
-            });
+            // SAFETY: the caller's promise.
+            unsafe {
+                rows::transform_all(context, operand, result, rows, last, direction, row_scale);
+            }
             // SAFETY: the caller's promise.
             unsafe { columns::transform(context, result, result, shape(last), direction, scale) };
         }
@@ -191,6 +182,9 @@ fn grain(length: usize) -> usize {
 }
 
 #[cfg(test)]
+mod lanes_test;
+
+#[cfg(test)]
 mod tests {
     use std::f64::consts::TAU;
 
@@ -224,7 +218,7 @@ mod tests {
         (0..total).map(|k| (0..total).map(|x| term(&unravel(k), x)).sum()).collect()
     }
 
-    fn numbers(count: usize) -> Vec<C> {
+    pub(super) fn numbers(count: usize) -> Vec<C> {
         (0..count).map(|i| C::new((i as f64 * 0.7).sin(), (i as f64 * 1.3).cos())).collect()
     }
 

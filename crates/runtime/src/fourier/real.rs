@@ -1,10 +1,12 @@
 //! Transforms of real numbers and back. Lines of even length are transformed as half as many complex numbers,
-//! whose transform is then taken apart; odd ones by realfft.
+//! whose transform is then taken apart; odd ones as complex numbers, or by realfft where they are not done side
+//! by side.
 
 use num_complex::Complex;
 use rxla_fourier::{FftDirection, Real};
 
-use super::grain;
+use super::lanes::{self, Line};
+use super::{grain, rows};
 use crate::context::Context;
 use crate::gemm::Address;
 use crate::gemm::sets::for_each_set;
@@ -14,7 +16,7 @@ use crate::gemm::sets::for_each_set;
 /// # Safety
 ///
 /// Both places hold so many rows, and nobody else uses the second.
-pub(super) unsafe fn forward<T: Real>(
+pub(super) unsafe fn forward<T: Line>(
     context: &Context,
     operand: *const T,
     result: *mut Complex<T>,
@@ -23,6 +25,35 @@ pub(super) unsafe fn forward<T: Real>(
 ) {
     let half = length / 2 + 1;
     let (operand, result) = (Address(operand.cast_mut()), Address(result));
+    let even = length.is_multiple_of(2);
+    if let Some(steps) = lanes::steps::<T>(rows, if even { length / 2 } else { length }) {
+        let into = (Address(result.get().cast::<T>()), 2 * half);
+        let factors = T::twiddles(length);
+        rows::each_group(
+            context,
+            rows,
+            steps.length,
+            (operand, length),
+            into,
+            |from, into, side| {
+                // SAFETY: the caller's promise; each line is in one group.
+                unsafe {
+                    if even {
+                        rows::read(from, length, 1, side);
+                        side.transform(&steps, FftDirection::Forward, None);
+                        side.take_apart(&steps, &factors);
+                    } else {
+                        rows::read(from, length, 2, side);
+                        side.clear_imaginary(length);
+                        side.transform(&steps, FftDirection::Forward, None);
+                    }
+                    let place = |k: usize| steps.places.get(k).map_or(k, |&place| place as usize);
+                    rows::write(into, 2 * half, side, |i| 2 * place(i / 2) + i % 2);
+                }
+            },
+        );
+        return;
+    }
     // SAFETY: the caller's promise; each row is in one piece.
     let row_of = |row| unsafe { a_row(row, (&operand, length), (&result, half)) };
     if !length.is_multiple_of(2) {
@@ -77,7 +108,7 @@ unsafe fn a_row<'a, A, B>(
 /// # Safety
 ///
 /// Both places hold so many rows, and nobody else uses the second.
-pub(super) unsafe fn inverse<T: Real>(
+pub(super) unsafe fn inverse<T: Line>(
     context: &Context,
     operand: *mut Complex<T>,
     result: *mut T,
@@ -87,6 +118,30 @@ pub(super) unsafe fn inverse<T: Real>(
 ) {
     let half = length / 2 + 1;
     let (operand, result) = (Address(operand), Address(result));
+    let even = length.is_multiple_of(2);
+    if let Some(steps) = lanes::steps::<T>(rows, if even { length / 2 } else { length }) {
+        let (from, into) = ((Address(operand.get().cast::<T>()), 2 * half), (result, length));
+        let factors = T::twiddles(length);
+        rows::each_group(context, rows, steps.length, from, into, |from, into, side| {
+            // SAFETY: the caller's promise; each line is in one group.
+            unsafe {
+                rows::read(from, 2 * half, 1, side);
+                if even {
+                    side.put_together(&factors);
+                } else {
+                    side.mirror(length);
+                }
+                side.transform(&steps, FftDirection::Inverse, Some(scale));
+                match even {
+                    true => rows::write(into, length, side, |i| {
+                        2 * steps.places[i / 2] as usize + i % 2
+                    }),
+                    false => rows::write(into, length, side, |i| 2 * steps.places[i] as usize),
+                }
+            }
+        });
+        return;
+    }
     // SAFETY: the caller's promise; each row is in one piece.
     let row_of = |row| unsafe { a_row(row, (&operand, half), (&result, length)) };
     if !length.is_multiple_of(2) {

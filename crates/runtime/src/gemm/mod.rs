@@ -15,7 +15,7 @@ pub(crate) mod pack;
 pub(crate) mod sets;
 mod shared;
 mod strips;
-mod transpose;
+pub(crate) mod transpose;
 pub(crate) mod units;
 pub(crate) mod vector;
 

@@ -12,11 +12,11 @@ use super::sets::{self, Set};
 ///
 /// From `matrix` moved by any of `rows` on there are the elements of `SIDE` values; `into` has room for all that is
 /// written; the processor has the instructions for which the function is named.
-pub(super) type Turn<S, T> =
+pub(crate) type Turn<S, T> =
     unsafe fn(matrix: *const S, rows: &[isize], width: usize, into: *mut T);
 
 /// The best function of this processor, and the side of its blocks.
-pub(super) fn best<S: Source<T>, T: Compute>() -> (usize, Turn<S, T>) {
+pub(crate) fn best<S: Source<T>, T: Compute>() -> (usize, Turn<S, T>) {
     #[cfg(target_arch = "x86_64")]
     {
         let words = const { size_of::<T>() == 4 };
