@@ -8,16 +8,22 @@
 //! A window of stride one over a dilated operand (a transposed convolution, or the gradient of one
 //! with strides) meets zeros most of the time. It is taken apart by the remainder of the result's place:
 //! each part is a convolution of the operand as it is, with the taps that meet elements.
+//!
+//! Where features lie side by side, f32 are not copied: [`direct`] and [`depthwise`] look up where each element is.
 
+mod depthwise;
+mod direct;
+mod line;
 mod pad;
 mod parts;
 mod pictures;
 mod turned;
+mod vector;
 mod winograd;
 
 use rxla_base::{Error, Result};
 
-use crate::allocator::Allocator;
+use crate::allocator::{Allocator, Block};
 use crate::context::Context;
 use crate::dot::{self, BatchDim, Decoder, Dim, Dot};
 use crate::element::{Any, Element, Elements};
@@ -273,6 +279,14 @@ unsafe fn run<E: Elements>(
             return Ok(());
         }
         // SAFETY: the caller's promise.
+        if unsafe { depthwise::run::<E>(context, convolution, left, right, result)? } {
+            return Ok(());
+        }
+        // SAFETY: the caller's promise.
+        if unsafe { direct::run::<E>(context, convolution, left, right, result)? } {
+            return Ok(());
+        }
+        // SAFETY: the caller's promise.
         if unsafe { turned::run::<E>(context, convolution, left, right, result)? } {
             return Ok(());
         }
@@ -280,39 +294,55 @@ unsafe fn run<E: Elements>(
         return unsafe { run_in_parts::<E>(context, convolution, left, right, result) };
     }
     // Groups are fast where all is of the type that is computed in.
-    let kernel: usize = convolution.spatial.iter().map(|dim| dim.kernel).product();
-    let places: usize = convolution.spatial.iter().map(|dim| dim.output).product();
-    let right_count =
-        convolution.outputs * (convolution.features / convolution.feature_groups) * kernel;
-    let result_count =
-        convolution.outputs * (convolution.images / convolution.batch_groups) * places;
-    let wide_right = Allocator::shared().allocate(right_count.saturating_mul(4))?;
+    let size = |of: fn(&Spatial) -> usize| convolution.spatial.iter().map(of).product::<usize>();
+    let left_count = convolution.images * convolution.features * size(|dim| dim.input);
+    let features = convolution.features / convolution.feature_groups;
+    let right_count = convolution.outputs * features * size(|dim| dim.kernel);
+    let images = convolution.images / convolution.batch_groups;
+    let result_count = convolution.outputs * images * size(|dim| dim.output);
     let wide_result = Allocator::shared().allocate(result_count.saturating_mul(4))?;
-    let wide = Convolution { right: Element::F32, result: Element::F32, ..convolution.clone() };
     // SAFETY: buffers are dense, so that there are so many elements; the rest is the caller's promise.
     unsafe {
-        match convolution.right {
-            Element::F16 => {
-                convert::<half::f16, f32>(context, right, wide_right.as_ptr(), right_count)
-            }
-            Element::BF16 => {
-                convert::<half::bf16, f32>(context, right, wide_right.as_ptr(), right_count)
-            }
-            other => {
-                return Err(Error::unimplemented(format!(
-                    "a convolution with {other:?} as a half"
-                )));
-            }
-        }
-        run_in_parts::<E>(context, &wide, left, wide_right.as_ptr(), wide_result.as_ptr())?;
+        let wide_left = widen(context, convolution.left, left, left_count)?;
+        let wide_right = widen(context, convolution.right, right, right_count)?;
+        let [left, right, into] =
+            [&wide_left, &wide_right, &wide_result].map(|block| block.as_ptr());
+        let f32 = Element::F32;
+        let wide = Convolution { left: f32, right: f32, result: f32, ..convolution.clone() };
+        run::<Any>(context, &wide, left, right, into)?;
         match convolution.result {
-            Element::F16 => {
-                narrow::<half::f16>(context, wide_result.as_ptr(), result, result_count)
-            }
-            _ => narrow::<half::bf16>(context, wide_result.as_ptr(), result, result_count),
+            Element::F16 => narrow::<half::f16>(context, into, result, result_count),
+            _ => narrow::<half::bf16>(context, into, result, result_count),
         }
     }
     Ok(())
+}
+
+/// Halves, or what is wide already, as f32.
+///
+/// # Safety
+///
+/// So many can be read.
+unsafe fn widen(
+    context: &Context,
+    element: Element,
+    from: *const u8,
+    count: usize,
+) -> Result<Block> {
+    let block = Allocator::shared().allocate(count.saturating_mul(4))?;
+    // SAFETY: the caller's promise; there is room for them.
+    unsafe {
+        match element {
+            Element::F16 => convert::<half::f16, f32>(context, from, block.as_ptr(), count),
+            Element::BF16 => convert::<half::bf16, f32>(context, from, block.as_ptr(), count),
+            Element::F32 => convert::<f32, f32>(context, from, block.as_ptr(), count),
+            other => {
+                let message = format!("a convolution with {other:?} as a half");
+                return Err(Error::unimplemented(message));
+            }
+        }
+    }
+    Ok(block)
 }
 
 /// # Safety

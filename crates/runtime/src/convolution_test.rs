@@ -1,6 +1,7 @@
 //! Convolutions against the sum over all taps, place by place.
 
 use super::*;
+use crate::gemm::sets;
 use crate::pool::Pool;
 
 /// What a case varies; the rest follows.
@@ -341,6 +342,78 @@ fn ranks_and_groups() {
             features_last,
         };
         check(&grouped, &context);
+    }
+}
+
+/// Windows that leave the operand on all sides, that leave some of it out, and that are apart.
+const ODD_WINDOWS: [(usize, usize, usize, isize, isize, usize, usize, bool); 6] = [
+    (7, 3, 1, 1, 1, 1, 1, false),
+    (8, 3, 2, 0, 1, 1, 1, true),
+    (5, 2, 1, 4, 3, 1, 1, false),
+    (9, 3, 1, -2, -1, 1, 2, false),
+    (4, 3, 1, 2, 1, 2, 1, false),
+    (1, 3, 1, 1, 1, 1, 1, false),
+];
+
+#[test]
+fn groups_of_every_width() {
+    sets::forced::each(|| {
+        for outputs in [1, 2, 4, 5, 8, 9, 16, 20, 33] {
+            for (features, groups) in [(1, 3), (2, 2), (9, 2), (3, 1), (20, 1)] {
+                for window in ODD_WINDOWS {
+                    let case = Case {
+                        images: 2,
+                        features: features * groups,
+                        outputs: outputs * groups,
+                        feature_groups: groups,
+                        spatial: vec![(6, 3, 1, 1, 1, 1, 1, false), window],
+                        ..case()
+                    };
+                    check(&case, &Context::default());
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn each_feature_on_its_own() {
+    sets::forced::each(|| {
+        for features in [2, 4, 8, 15, 16, 17, 64, 70, 131] {
+            for first in ODD_WINDOWS {
+                for second in ODD_WINDOWS {
+                    let case = Case {
+                        images: 1,
+                        features,
+                        outputs: features,
+                        feature_groups: features,
+                        spatial: vec![first, second],
+                        ..case()
+                    };
+                    check(&case, &Context::default());
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn threads_do_not_show_in_results() {
+    for (feature_groups, features, outputs) in [(1, 40, 70), (6, 24, 48), (48, 48, 48)] {
+        let spatial = vec![(19, 3, 2, 1, 1, 1, 1, false); 2];
+        let case = Case { features, outputs, feature_groups, spatial, ..case() };
+        let (convolution, [left, right, count]) = build(&case, Element::F32);
+        let values = |count: usize| -> Vec<f32> {
+            (0..count).map(|i| ((i * 37 % 101) as f32 - 50.0) / 7.0).collect()
+        };
+        let (left, right) = (values(left), values(right));
+        let results = [1, 2, 3, 8].map(|threads| {
+            let context = Context::new(Some(Pool::with_threads(threads)));
+            let mut result = vec![7.0_f32; count];
+            run(&convolution, &context, &left, &right, &mut result);
+            result.into_iter().map(f32::to_bits).collect::<Vec<_>>()
+        });
+        assert!(results.iter().all(|result| *result == results[0]), "{case:?}");
     }
 }
 

@@ -35,6 +35,20 @@ impl Copied {
         let place = (index * self.spread) as isize - self.low;
         (0..self.into as isize).contains(&place).then_some(place as usize)
     }
+
+    /// This dimension and one inside it as one, if that is copied whole and nothing lies between.
+    fn with(&self, inner: &Copied) -> Option<Copied> {
+        let whole = inner.low == 0 && inner.spread == 1 && inner.into == inner.size;
+        let together = self.spread == 1
+            && self.left_stride == inner.left_stride * inner.size as isize
+            && self.stride == inner.stride * inner.size;
+        (whole && together).then_some(Copied {
+            size: self.size * inner.size,
+            low: self.low * inner.size as isize,
+            into: self.into * inner.size,
+            ..*inner
+        })
+    }
 }
 
 /// # Safety
@@ -88,7 +102,16 @@ pub(super) unsafe fn pad<E: Elements>(
         // SAFETY: inside the block, and each byte in one piece.
         unsafe { into.get().add(begin).write_bytes(0, end - begin) };
     });
-    let ordered: Vec<Copied> = order.iter().map(|&dim| dims[dim]).collect();
+    let mut ordered: Vec<Copied> = Vec::new();
+    for &dim in &order {
+        match ordered.last().and_then(|outer| outer.with(&dims[dim])) {
+            Some(both) => {
+                ordered.pop();
+                ordered.push(both);
+            }
+            None => ordered.push(dims[dim]),
+        }
+    }
     // SAFETY: the caller's promise; the copy is as large as the dimensions say.
     unsafe {
         match left_element {

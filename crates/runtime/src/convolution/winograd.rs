@@ -14,7 +14,6 @@
 mod forward;
 mod gradient;
 mod transform;
-mod vector;
 mod window;
 
 use rxla_base::Result;
@@ -23,8 +22,7 @@ use super::{Convolution, Method};
 use crate::context::Context;
 use crate::element::{Element, Elements};
 
-/// Lanes of the widest vector.
-const LANES: usize = 16;
+const LANES: usize = super::vector::MOST_LANES;
 /// Columns of a panel of products; every width of a micro-kernel divides it.
 const PANEL: usize = 32;
 /// Products of a patch of four by four.

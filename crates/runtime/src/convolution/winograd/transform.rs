@@ -4,7 +4,7 @@
 //! `m0 + m1 + m2` and `m1 - m2 - m3`, and those of two taps `m0 + m1 + m2`, `m1 - m2` and `m1 + m2 - m3`.
 
 use super::LANES;
-use super::vector::{Vector, choose};
+use crate::convolution::vector::{Vector, choose};
 
 /// Addresses of the places of a patch.
 pub(super) type Patch<T, const SIDE: usize> = [[T; SIDE]; SIDE];

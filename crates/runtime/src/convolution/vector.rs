@@ -1,5 +1,8 @@
 //! Vectors of each instruction set, so that code for all of them is written once.
 
+/// Lanes of the widest vector.
+pub(super) const MOST_LANES: usize = 16;
+
 /// Some f32, in a register. Whoever makes the first one of a type sees to it that the processor has such.
 pub(super) trait Vector: Copy {
     const LANES: usize;
@@ -19,10 +22,49 @@ pub(super) trait Vector: Copy {
     /// A vector can be written there.
     unsafe fn store(self, into: *mut f32);
 
+    /// # Safety
+    ///
+    /// The processor has such vectors.
+    unsafe fn splat(value: f32) -> Self;
+
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
     fn half(self) -> Self;
+    /// This plus `x` times `y`, rounded once where the processor can.
+    fn add_product(self, x: Self, y: Self) -> Self;
+
+    /// As [`Vector::load`], for the first `count` lanes; the others are zero.
+    ///
+    /// # Safety
+    ///
+    /// So many values, fewer than lanes, can be read there, and the processor has such vectors.
+    #[inline(always)]
+    unsafe fn load_first(from: *const f32, count: usize) -> Self {
+        let mut room = [0.0; MOST_LANES];
+        // SAFETY: the caller's promise; there is room for every vector.
+        unsafe {
+            room.as_mut_ptr().copy_from_nonoverlapping(from, count);
+            Self::load(room.as_ptr())
+        }
+    }
+
+    /// As [`Vector::store`], of the first `count` lanes.
+    ///
+    /// # Safety
+    ///
+    /// So many values, fewer than lanes, can be written there.
+    #[inline(always)]
+    unsafe fn store_first(self, into: *mut f32, count: usize) {
+        let mut room = [0.0; MOST_LANES];
+        // SAFETY: the caller's promise; there is room for every vector.
+        unsafe {
+            self.store(room.as_mut_ptr());
+            into.copy_from_nonoverlapping(room.as_ptr(), count);
+        }
+    }
 }
+
+use crate::gemm::Compute;
 
 /// What every processor has.
 pub(super) type Plain = [f32; 4];
@@ -48,6 +90,16 @@ impl Vector for Plain {
     }
 
     #[inline(always)]
+    unsafe fn splat(value: f32) -> Plain {
+        [value; 4]
+    }
+
+    #[inline(always)]
+    fn add_product(self, x: Plain, y: Plain) -> Plain {
+        std::array::from_fn(|i| x[i].multiply_add(y[i], self[i]))
+    }
+
+    #[inline(always)]
     fn add(self, other: Plain) -> Plain {
         std::array::from_fn(|i| self[i] + other[i])
     }
@@ -70,7 +122,8 @@ mod x86 {
     use super::Vector;
 
     macro_rules! vector {
-        ($vector:ty, $lanes:literal, $zero:path, $load:path, $store:path, $splat:path, $add:path, $sub:path, $mul:path) => {
+        ($vector:ty, $lanes:literal, $zero:path, $load:path, $store:path, $splat:path, $add:path, $sub:path, $mul:path, $fma:path
+         $(, $load_first:path, $store_first:path)?) => {
             impl Vector for $vector {
                 const LANES: usize = $lanes;
 
@@ -91,6 +144,32 @@ mod x86 {
                     // SAFETY: the caller's promise; where there is a vector, the processor has such.
                     unsafe { $store(into, self) };
                 }
+
+                #[inline(always)]
+                unsafe fn splat(value: f32) -> $vector {
+                    // SAFETY: the caller's promise.
+                    unsafe { $splat(value) }
+                }
+
+                #[inline(always)]
+                fn add_product(self, x: $vector, y: $vector) -> $vector {
+                    // SAFETY: where there is a vector, the processor has such.
+                    unsafe { $fma(x, y, self) }
+                }
+
+                $(
+                    #[inline(always)]
+                    unsafe fn load_first(from: *const f32, count: usize) -> $vector {
+                        // SAFETY: the caller's promise.
+                        unsafe { $load_first((1 << count) - 1, from) }
+                    }
+
+                    #[inline(always)]
+                    unsafe fn store_first(self, into: *mut f32, count: usize) {
+                        // SAFETY: the caller's promise.
+                        unsafe { $store_first(into, (1 << count) - 1, self) }
+                    }
+                )?
 
                 #[inline(always)]
                 fn add(self, other: $vector) -> $vector {
@@ -122,7 +201,10 @@ mod x86 {
         _mm512_set1_ps,
         _mm512_add_ps,
         _mm512_sub_ps,
-        _mm512_mul_ps
+        _mm512_mul_ps,
+        _mm512_fmadd_ps,
+        _mm512_maskz_loadu_ps,
+        _mm512_mask_storeu_ps
     );
     vector!(
         __m256,
@@ -133,7 +215,20 @@ mod x86 {
         _mm256_set1_ps,
         _mm256_add_ps,
         _mm256_sub_ps,
-        _mm256_mul_ps
+        _mm256_mul_ps,
+        _mm256_fmadd_ps
+    );
+    vector!(
+        __m128,
+        4,
+        _mm_setzero_ps,
+        _mm_loadu_ps,
+        _mm_storeu_ps,
+        _mm_set1_ps,
+        _mm_add_ps,
+        _mm_sub_ps,
+        _mm_mul_ps,
+        _mm_fmadd_ps
     );
 }
 
@@ -145,7 +240,7 @@ macro_rules! choose {
     ),* $(,)? }) => {
         /// The functions for the best instruction set of this processor.
         pub(super) fn best() -> &'static $table {
-            $crate::convolution::winograd::vector::choose!(@set plain, BASELINE, $crate::convolution::winograd::vector::Plain, #[inline],
+            $crate::convolution::vector::choose!(@set plain, BASELINE, $crate::convolution::vector::Plain, #[inline],
                 $table { $($name: $body::<$side, $along>($($argument: $type),*) $(-> $result)?),* });
             #[cfg(target_arch = "x86_64")]
             {
@@ -153,9 +248,9 @@ macro_rules! choose {
 
                 use $crate::gemm::sets::{Set, best};
 
-                $crate::convolution::winograd::vector::choose!(@set avx512, AVX512, __m512, #[target_feature(enable = "avx512f")],
+                $crate::convolution::vector::choose!(@set avx512, AVX512, __m512, #[target_feature(enable = "avx512f")],
                     $table { $($name: $body::<$side, $along>($($argument: $type),*) $(-> $result)?),* });
-                $crate::convolution::winograd::vector::choose!(@set avx2, AVX2, __m256, #[target_feature(enable = "avx2,fma")],
+                $crate::convolution::vector::choose!(@set avx2, AVX2, __m256, #[target_feature(enable = "avx2,fma")],
                     $table { $($name: $body::<$side, $along>($($argument: $type),*) $(-> $result)?),* });
                 match best() {
                     Set::Avx512 => return &AVX512,
