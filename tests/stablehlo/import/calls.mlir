@@ -37,6 +37,23 @@ module {
 
 // -----
 
+// VHLO leaves an empty dictionary of attributes out.
+// hlo: f32[4] erf(%Arg_0)
+// hlo: f32[4] asinh(%erf)
+module {
+  func.func public @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = stablehlo.composite "chlo.erf" %arg0 {decomposition = @impl, version = 1 : i32} : (tensor<4xf32>) -> tensor<4xf32>
+    %1 = stablehlo.composite "chlo.asinh" %0 {composite_attributes = {}, decomposition = @impl, version = 1 : i32} : (tensor<4xf32>) -> tensor<4xf32>
+    return %1 : tensor<4xf32>
+  }
+  func.func private @impl(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = stablehlo.negate %arg0 : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}
+
+// -----
+
 // An approximate top-k is exact here.
 module {
   func.func public @main() {

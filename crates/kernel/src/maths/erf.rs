@@ -4,9 +4,9 @@
 //! in `(x - 4) / (x + 4)` (M. Shepherd and J. Laframboise, *Chebyshev approximation of
 //! (1 + 2x) exp(x^2) erfc x in 0 <= x < inf*, Mathematics of Computation 36, 1981).
 
-use super::coefficients::SINGLE_ERFC_LOG2;
-use super::exp::{exp_of_negative_times, power_of_two};
-use super::lanes::{Float, FloatExt};
+use super::coefficients::{SINGLE_ERFC_LOG2, SINGLE_EXP2_HALF};
+use super::exp::exp_of_negative_times;
+use super::lanes::{BitsExt, Float, FloatExt};
 use super::precision::{Precision, Single};
 
 /// `erfc(|x|)`.
@@ -24,7 +24,7 @@ pub(super) fn erfc_of_magnitude<F: Float>(x: F) -> F {
 
 /// A polynomial for magnitudes up to 1.
 fn erf_of_small<F: Float>(x: F) -> F {
-    (x * x).polynomial(F::Precision::ERF).fma(x, x)
+    (x * x).horner(F::Precision::ERF).fma(x, x)
 }
 
 /// Near zero the complement is better taken of `erf`.
@@ -35,19 +35,21 @@ pub(super) fn erfc<F: Float>(x: F) -> F {
     F::select(x.abs().below(x.constant(0.75)), small, large)
 }
 
-/// Above 1, the complement.
+/// Above 1, the complement; NaN is small, since what is made of exponents alone would lose it.
 pub(super) fn erf<F: Float>(x: F) -> F {
     let one = x.constant(1.0);
     let large = (one - F::Precision::erfc_beyond_one(x.abs())).copy_sign(x);
-    F::select(x.abs().below(one), erf_of_small(x), large)
+    F::select(one.below(x.abs()), large, erf_of_small(x))
 }
 
-/// Where `erfc` is only to be taken from one: `exp2(-p(x))`.
+/// Where `erfc` is only to be taken from one, of which it is a sixth at most: `exp2(p(x))`.
 pub(super) fn erfc_beyond_one_in_single<F: Float<Precision = Single>>(magnitude: F) -> F {
     let x = magnitude.clamp_above(magnitude.constant(3.94));
-    let t = -x.polynomial(SINGLE_ERFC_LOG2);
+    let t = x.horner(SINGLE_ERFC_LOG2);
     let (n, count) = t.nearest(1.0);
     let r = t - n;
     let one = x.constant(1.0);
-    r.polynomial(Single::EXP2).fma(r, one) * power_of_two(x, count)
+    let power = r.horner(SINGLE_EXP2_HALF).fma(r, one);
+    // The exponent stays within the format: no smaller than 2^-26.
+    F::from_bits(power.bits() + count.left(Single::MANTISSA))
 }

@@ -46,15 +46,21 @@ const KNOWN_CALLS: [(&str, &str); 16] = [
     ("mhlo.topk", "chlo.top_k"),
 ];
 
+/// What a composite without attributes has.
+static NONE: Attribute = Attribute::Unit;
+
 /// The operation that a composite stands for, with its attributes.
 fn known<'a>(view: View<'a>) -> Option<(View<'a>, Lower)> {
     if view.name != "stablehlo.composite" || view.get("version")?.as_integer() != Some(1) {
         return None;
     }
     let name = view.get("name")?.as_str()?;
-    let attributes = view.get("composite_attributes")?;
     let at = KNOWN.binary_search(&name).ok()?;
-    attributes.as_dictionary()?;
+    // VHLO leaves out what is empty.
+    let attributes = match view.get("composite_attributes") {
+        Some(attributes) => attributes.as_dictionary().map(|_| attributes)?,
+        None => &NONE,
+    };
     Some((view.disguised_as(KNOWN[at], attributes), table::lookup(KNOWN[at])?))
 }
 
