@@ -9,13 +9,14 @@
 //! An update of a part of an array is made in place. So what it writes is computed before, on its own,
 //! if that reads other parts of the same array.
 //!
-//! Products that the runtime computes take slices and updates along.
+//! Products that the runtime computes take slices and updates along, and leave columns out that a mask hides.
 //!
 //! Arrays of one element take no part: the driver has them in registers.
 
 mod build;
 mod cost;
 mod groups;
+pub(crate) mod masked;
 mod overwrite;
 mod products;
 mod siblings;

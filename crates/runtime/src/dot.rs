@@ -1,6 +1,7 @@
 //! `rxla_dot`: general products of tensors, any layout of any operand.
 
 mod native;
+mod zeros;
 
 use rxla_base::{Error, Result};
 
@@ -69,6 +70,12 @@ impl Dot {
             }
         }
         Ok(code)
+    }
+
+    /// Where in that array the size of the last dimension of columns stands.
+    pub fn columns_at(&self) -> usize {
+        let before = 4 + 4 * self.batch.len() + 1 + 3 * self.rows.len();
+        before + 1 + 3 * self.columns.len().saturating_sub(1)
     }
 }
 
@@ -174,6 +181,13 @@ pub(crate) unsafe fn run<E: Elements>(
     right: *const u8,
     result: *mut u8,
 ) -> Result<()> {
+    // SAFETY: the caller's promise.
+    let fewer = unsafe { zeros::steps_before_zeros(dot, left, right) }.map(|steps| {
+        let mut dot = dot.clone();
+        dot.summed[0].size = steps;
+        dot
+    });
+    let dot = fewer.as_ref().unwrap_or(dot);
     // Products with vectors read the matrix where it is, which most values of several steps do not.
     let one = count(&dot.rows) == 1 || count(&dot.columns) == 1;
     let few = !one && has_few_vectors(dot);

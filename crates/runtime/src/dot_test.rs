@@ -281,6 +281,77 @@ fn bits_of([m, n, k]: [usize; 3]) {
     assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
 }
 
+/// Rows and steps of the left operand, columns of the right one; the left one is zero from some step on.
+fn ending_in_zeros<S: Copy + Store<f64> + Load<f64>>(
+    element: Element,
+    zeros_from: usize,
+    steps_first: bool,
+    infinite: bool,
+) {
+    let [m, n, k] = [20, 24, 300];
+    let mut seed = zeros_from as u64;
+    let cast = <S as Store<f64>>::store;
+    let mut left = vec![cast(0.0); m * k];
+    let mut right: Vec<S> = (0..k * n).map(|_| cast(number(&mut seed))).collect();
+    let [row, step] = if steps_first { [1, m] } else { [k, 1] };
+    for r in 0..m {
+        for s in 0..k {
+            // Zeros of both signs.
+            let value = if s < zeros_from { number(&mut seed) } else { [0.0, -0.0][s % 2] };
+            left[r * row + s * step] = cast(value);
+        }
+    }
+    if infinite {
+        right[(k - 1) * n + 5] = cast(f64::INFINITY);
+    }
+    let dot = Dot {
+        left: element,
+        right: element,
+        result: Element::F64,
+        batch: vec![BatchDim { size: 1, strides: [0; 3] }],
+        rows: vec![Dim { size: m, strides: [row as isize, n as isize] }],
+        columns: vec![Dim { size: n, strides: [1, 1] }],
+        summed: vec![Dim { size: k, strides: [step as isize, n as isize] }],
+    };
+    let (left_data, right_data) = (left.as_ptr().cast(), right.as_ptr().cast());
+    // SAFETY: the buffers are those that the description tells of.
+    let used = unsafe { zeros::steps_before_zeros(&dot, left_data, right_data) };
+    let blocks = zeros_from.next_multiple_of(64);
+    let expected = (blocks < k && !infinite).then_some(blocks);
+    assert_eq!(used, expected, "{element:?}, zeros from {zeros_from}");
+    let mut result = vec![1.0_f64; m * n];
+    // SAFETY: as above.
+    unsafe {
+        run::<Any>(&Context::default(), &dot, left_data, right_data, result.as_mut_ptr().cast())
+    }
+    .unwrap();
+    for r in 0..m {
+        for c in 0..n {
+            let term = |s: usize| left[r * row + s * step].load() * right[s * n + c].load();
+            let wanted: f64 = (0..k).map(term).sum();
+            let found = result[r * n + c];
+            assert!(
+                found == wanted || (found.is_nan() && wanted.is_nan()),
+                "{found}, not {wanted}"
+            );
+        }
+    }
+}
+
+#[test]
+fn zeros_at_the_end_are_left_out() {
+    for zeros_from in [0, 1, 64, 65, 130, 236, 237, 300] {
+        for steps_first in [false, true] {
+            for infinite in [false, true] {
+                ending_in_zeros::<f32>(Element::F32, zeros_from, steps_first, infinite);
+                ending_in_zeros::<f64>(Element::F64, zeros_from, steps_first, infinite);
+                ending_in_zeros::<half::f16>(Element::F16, zeros_from, steps_first, infinite);
+                ending_in_zeros::<half::bf16>(Element::BF16, zeros_from, steps_first, infinite);
+            }
+        }
+    }
+}
+
 #[test]
 fn mixtures_that_make_no_sense_are_errors() {
     let dot = |left, right, result| Dot {

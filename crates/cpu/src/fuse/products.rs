@@ -1,11 +1,13 @@
 //! Products that the runtime computes take along the slices that they read and the update that they make:
 //! it reads and writes parts of arrays where they lie.
+//! Where a mask hides columns, the number goes with them that says which.
 
 use rustc_hash::FxHashMap;
 use rxla_hlo::op::{Fusion, FusionKind};
 use rxla_hlo::{ComputationId, InstructionId, Module, Op};
 use rxla_passes::Context;
 
+use super::masked::{self, Seen};
 use super::overwrite::origin;
 
 /// Makes the fusions of a computation and returns how many.
@@ -25,13 +27,14 @@ pub(super) fn fuse(module: &mut Module, computation: ComputationId, cx: &Context
         // Of a product with itself.
         slices.dedup();
         let update = update_of(module, dot);
-        if slices.is_empty() && update.is_none() {
+        let seen = masked::seen_columns(module, dot);
+        if slices.is_empty() && update.is_none() && seen.is_none() {
             continue;
         }
         if !cx.spend() {
             break;
         }
-        made += u64::from(build(module, dot, &slices, update));
+        made += u64::from(build(module, dot, &slices, update, seen));
     }
     made
 }
@@ -65,6 +68,7 @@ fn build(
     dot: InstructionId,
     slices: &[InstructionId],
     update: Option<InstructionId>,
+    seen: Option<Seen>,
 ) -> bool {
     let outside = module[dot].parent();
     let computation = module.add_computation("fused_computation");
@@ -102,7 +106,19 @@ fn build(
         output_to_operand_aliasing: Vec::new(),
         calls: computation,
     });
+    let before = seen.as_ref().map(|seen| {
+        operands.iter().position(|&operand| operand == seen.before).unwrap_or_else(|| {
+            let name = format!("param_{}", operands.len());
+            let shape = module[seen.before].shape.clone();
+            module.add_parameter(computation, &name, shape);
+            operands.push(seen.before);
+            operands.len() - 1
+        })
+    });
     let fusion = module.add_like(last, op, shape, &operands);
+    if let (Some(before), Some(seen)) = (before, seen) {
+        masked::mark(module, fusion, before, seen.more);
+    }
     if !crate::program::is_product(module, fusion) {
         module.remove_instruction(fusion);
         module.remove_computation(computation);

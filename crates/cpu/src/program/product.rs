@@ -1,13 +1,16 @@
 //! Products that read their operands out of larger arrays, or write their result into one: fusions of a
-//! `dot` with slices and an update, for which the runtime is told where the parts lie.
+//! `dot` with slices and an update, for which the runtime is told where the parts lie, and how many columns
+//! are looked at.
 
 use rxla_base::Result;
 use rxla_hlo::op::{self, FusionKind};
-use rxla_hlo::{ArrayShape, InstructionId, Module, Op};
-use rxla_kernel::{BinaryOp, Builder, Convert, Scalar, Type, Value};
+use rxla_hlo::{ArrayShape, ElementType, InstructionId, Module, Op};
+use rxla_kernel::{BinaryOp, Builder, ComparePredicate, Convert, Scalar, Type, Value};
+use rxla_runtime::dot::Dot;
 
 use super::Driver;
 use super::runtime::{Call, strided_product, strides};
+use crate::fuse::masked;
 use crate::plan::{Compute, arrays};
 
 /// A part of an operand of the fusion.
@@ -25,6 +28,8 @@ struct Product<'m> {
     /// Where the result goes; if nowhere, it is the fusion's.
     result: &'m ArrayShape,
     update: Option<Part<'m>>,
+    /// The operand that says how many columns are looked at, and how many more there are.
+    seen: Option<(usize, i64)>,
 }
 
 /// Whether an instruction is such a fusion.
@@ -76,15 +81,20 @@ fn read(module: &Module, id: InstructionId) -> Option<Product<'_>> {
         }
         Some(Part { operand: number(id)?, starts: Vec::new(), whole: part, part })
     };
-    let product = Product { dot: op, sides: [side(0)?, side(1)?], result: shape(dot)?, update };
+    let (sides, result) = ([side(0)?, side(1)?], shape(dot)?);
+    let product = Product { dot: op, sides, result, update, seen: masked::marked(module, id) };
     description(&product).is_some().then_some(product)
 }
 
 fn description(product: &Product<'_>) -> Option<Vec<i64>> {
-    let Product { dot, sides: [left, right], result, update } = product;
+    described(product)?.encode().ok()
+}
+
+fn described(product: &Product<'_>) -> Option<Dot> {
+    let Product { dot, sides: [left, right], result, update, .. } = product;
     let out = update.as_ref().map_or(*result, |update| update.whole);
     let strides = [strides(left.whole), strides(right.whole), strides(out)];
-    strided_product(dot, left.part, right.part, result, strides)?.encode().ok()
+    strided_product(dot, left.part, right.part, result, strides)
 }
 
 impl Driver<'_> {
@@ -113,10 +123,49 @@ impl Driver<'_> {
         arguments.push(result);
         let offset = self.pool.words(&description);
         let offset = b.index(offset as i64);
-        arguments.push(b.offset(self.constants, offset));
+        let mut code = b.offset(self.constants, offset);
+        if let Some(columns) = self.seen_columns(b, &product, compute) {
+            // The same description, but for how many columns there are.
+            let bytes = 8 * description.len() as u64;
+            let own = b.alloca(bytes, 8);
+            let count = b.index(bytes as i64);
+            b.call_runtime("memcpy", vec![own, code, count], Some(Type::PTR));
+            let at = described(&product).map_or(0, |dot| dot.columns_at());
+            let at = b.index(at as i64);
+            b.store(own, at, columns);
+            code = own;
+        }
+        arguments.push(code);
         self.call(b, &Call { name: "rxla_dot", description }, arguments);
         self.load_results(b, loads);
         Ok(true)
+    }
+
+    /// How many columns are looked at, if a mask hides some.
+    fn seen_columns(
+        &mut self,
+        b: &mut Builder,
+        product: &Product<'_>,
+        compute: &Compute,
+    ) -> Option<Value> {
+        let (operand, more) = product.seen?;
+        let value = *arrays(&compute.operands).get(operand)?;
+        let rxla_emit::Element::One(before) = self.register(b, value) else { return None };
+        let before = match self.shape(value).element_type {
+            ElementType::S64 => before,
+            _ => b.convert(Convert::SignExtend, before, Scalar::I64),
+        };
+        let (zero, more) = (b.index(0), b.index(more));
+        let all = b.index(*product.result.dims.last()?);
+        let columns = b.binary(BinaryOp::Add, before, more);
+        let columns = b.binary(BinaryOp::SMax, columns, zero);
+        let columns = b.binary(BinaryOp::SMin, columns, all);
+        // The mask's own numbers might wrap.
+        let limit = b.index(masked::LARGEST);
+        let distance = b.binary(BinaryOp::Add, before, limit);
+        let twice = b.index(2 * masked::LARGEST);
+        let tame = b.compare(ComparePredicate::Ult, distance, twice);
+        Some(b.select(tame, columns, all))
     }
 
     /// Where a part begins. One that would reach out of the array is moved into it.

@@ -2,6 +2,7 @@
 
 mod attention;
 mod loops;
+mod masked;
 mod memory;
 mod runtime;
 
