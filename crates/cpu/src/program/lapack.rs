@@ -1,5 +1,5 @@
 //! Custom calls of LAPACK, as JAX makes them for CPUs, for which the runtime has kernels of its own: `potrf`,
-//! `getrf` and `trsm`, and up to some size `geqrf`, `orgqr`, `syevd` and `gesdd`. All others go to whoever has
+//! `getrf`, `trsm`, `geqrf` and `orgqr`, and up to some size `syevd` and `gesdd`. All others go to whoever has
 //! registered their handlers.
 //!
 //! Arrays are row-major here whatever layouts the call asks for, so nothing is transposed.
@@ -13,12 +13,10 @@ use rxla_runtime::linear::{
 
 use super::runtime::{TRIANGULAR_SOLVE, matrices, number};
 
-/// Numbers of the largest matrices whose reflections, singular values or eigenvalues the runtime computes. LAPACK
-/// goes about larger ones in blocks and with several threads, and is then faster: measured at 128 and 512 rows, and
-/// for singular values of 512 by 64.
-const LARGEST_QR: usize = 256 * 256;
-const LARGEST_SVD: usize = 128 * 128;
-const LARGEST_EIGH: usize = 64 * 64;
+/// Values of the largest matrices whose singular vectors or eigenvalues the runtime computes. LAPACK goes about larger
+/// ones by dividing them, which takes fewer steps, so that vectors are also nearer to each other's right angles.
+const LARGEST_SVD: usize = 128;
+const LARGEST_EIGH: usize = 64;
 
 /// The kernel for a custom call and its description, if there is one.
 pub(super) fn call(
@@ -102,9 +100,6 @@ pub(super) fn call(
             let outer = operand.dims.get(..operand.rank().checked_sub(2)?)?;
             let reflections = rows.min(columns);
             let element = number(operand.element_type)?;
-            if rows * columns > LARGEST_QR {
-                return None;
-            }
             let fits = operand.same_dims(result)
                 && operand.element_type == result.element_type
                 && operand.element_type == taus.element_type
@@ -117,9 +112,6 @@ pub(super) fn call(
             let outer = operand.dims.get(..operand.rank().checked_sub(2)?)?;
             let reflections = usize::try_from(*taus.dims.last()?).ok()?;
             let element = number(operand.element_type)?;
-            if rows * columns > LARGEST_QR {
-                return None;
-            }
             let fits = operand.same_dims(result)
                 && operand.element_type == result.element_type
                 && operand.element_type == taus.element_type
@@ -132,7 +124,7 @@ pub(super) fn call(
         ("syevd" | "heevd", &[operand], &[result, values, failures]) => {
             let (batch, size, columns) = matrices(operand)?;
             let outer = operand.dims.get(..operand.rank().checked_sub(2)?)?;
-            if size * columns > LARGEST_EIGH {
+            if size > LARGEST_EIGH {
                 return None;
             }
             let vectors = match letter("mode")? {
@@ -155,9 +147,6 @@ pub(super) fn call(
             let (batch, rows, columns) = matrices(operand)?;
             let outer = operand.dims.get(..operand.rank().checked_sub(2)?)?;
             let least = rows.min(columns);
-            if rows * columns > LARGEST_SVD || least == 0 {
-                return None;
-            }
             let (vectors, wide, high) = match letter("mode")? {
                 b'A' => (Wanted::All, rows, columns),
                 b'S' => (Wanted::Some, least, least),
@@ -165,6 +154,9 @@ pub(super) fn call(
                 b'N' => (Wanted::Nothing, rows, columns),
                 _ => return None,
             };
+            if least == 0 || (vectors != Wanted::Nothing && least > LARGEST_SVD) {
+                return None;
+            }
             let vectors_fit = |array: &ArrayShape, sizes: [usize; 2]| {
                 array.element_type == operand.element_type
                     && (vectors == Wanted::Nothing

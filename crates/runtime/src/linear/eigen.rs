@@ -4,8 +4,9 @@
 use num_complex::Complex;
 use rxla_base::{Error, Result};
 
+use super::change::Change;
 use super::number::{Number, Real};
-use super::qr::expand_body;
+use super::qr::expand_matrix;
 use super::reflect::{accumulate, inner, largest, reflection, scaling};
 use super::turns::{Turn, Vectors, turn};
 use super::{Triangle, check, copied, each, with_number};
@@ -148,17 +149,18 @@ unsafe fn solve_body<T: Number>(
     }
     let mut beside = vec![zero; size];
     let mut taus = vec![T::default(); size];
-    tridiagonalise(matrix, size, values, &mut beside, &mut taus);
+    tridiagonalise(context, matrix, size, values, &mut beside, &mut taus);
     let mut vectors = None;
     if wanted {
         // The reflections act on all but the first row and column.
         let mut basis = vec![T::default(); (size - 1) * (size - 1)];
         if size > 1 {
-            for (into, row) in basis.chunks_mut(size - 1).zip(matrix[size..].chunks(size)) {
-                into.copy_from_slice(&row[..size - 1]);
+            for (j, row) in matrix.chunks(size).enumerate() {
+                for (i, &value) in row.iter().enumerate().skip(j + 2) {
+                    basis[(i - 1) * (size - 1) + j] = value;
+                }
             }
-            // SAFETY: the instruction set is that of this function.
-            unsafe { expand_body(&mut basis, size - 1, &taus[..size - 1]) };
+            expand_matrix(context, &mut basis, size - 1, &taus[..size - 1]);
         }
         let start = |vector: usize, element: usize| match (vector, element) {
             (0, 0) => T::of(T::Part::ONE, zero),
@@ -186,10 +188,11 @@ unsafe fn solve_body<T: Number>(
     true
 }
 
-/// Reduces a Hermitian matrix to its diagonal and what is beside it. The reflections end up below what was
-/// beside the diagonal.
+/// Reduces a Hermitian matrix to its diagonal and what is beside it. The reflections end up right of what was
+/// beside the diagonal, in rows.
 #[inline(always)]
 fn tridiagonalise<T: Number>(
+    context: &Context,
     matrix: &mut [T],
     size: usize,
     diagonal: &mut [T::Part],
@@ -198,15 +201,19 @@ fn tridiagonalise<T: Number>(
 ) {
     let one = T::of(T::Part::ONE, T::Part::ZERO);
     // The last two: what the matrix is still to be changed by, `- v wᴴ - w vᴴ`.
-    let mut room = vec![T::default(); 4 * size];
+    let mut room = vec![T::default(); 6 * size];
     let (next, room) = room.split_at_mut(size);
     let (sums, room) = room.split_at_mut(size);
-    let (v, w) = room.split_at_mut(size);
+    let (v, room) = room.split_at_mut(size);
+    let (w, room) = room.split_at_mut(size);
+    let (v_adjoint, w_adjoint) = room.split_at_mut(size);
     for j in 0..size {
-        // The column as it is after the change.
+        // The column, which is the row's adjoint, as it is after the change.
+        let row = &mut matrix[j * size..][..size];
+        let (v_j, w_j) = (v[j].conjugate(), w[j].conjugate());
         for i in j..size {
-            let change = v[i].times(w[j].conjugate()).plus(w[i].times(v[j].conjugate()));
-            next[i] = matrix[i * size + j].plus(change.negative());
+            let change = v[i].times(w_j).plus(w[i].times(v_j));
+            next[i] = row[i].conjugate().plus(change.negative());
         }
         diagonal[j] = next[j].real();
         if j + 1 == size {
@@ -217,26 +224,20 @@ fn tridiagonalise<T: Number>(
         beside[j] = multiple;
         taus[j] = tau;
         next[j + 1] = one;
-        // Change the rest, and multiply it with the new vector on the way.
         let begin = j + 1;
-        sums[begin..].fill(T::default());
+        row[begin..].copy_from_slice(&next[begin..]);
         for i in begin..size {
-            let row = &mut matrix[i * size + begin..(i + 1) * size];
-            let (a, b, c) = (v[i].negative(), w[i].negative(), next[i].conjugate());
-            let all = row.iter_mut().zip(&v[begin..]).zip(&w[begin..]).zip(&mut sums[begin..]);
-            for (((value, v), w), sum) in all {
-                let changed = value.plus_product(a, w.conjugate()).plus_product(b, v.conjugate());
-                *value = changed;
-                *sum = sum.plus_product(c, changed);
-            }
+            (v_adjoint[i], w_adjoint[i]) = (v[i].conjugate(), w[i].conjugate());
         }
-        for i in begin..size {
-            if i > begin {
-                matrix[i * size + j] = next[i];
-            }
-            // The sums are of conjugates.
-            sums[i] = sums[i].conjugate().times(tau);
-        }
+        // Change the rest, and multiply it with the new vector on the way.
+        let rest = &mut matrix[begin * size..];
+        let change = Change {
+            begin,
+            columns: [&v[begin..], &w[begin..]],
+            rows: [&w_adjoint[begin..], &v_adjoint[begin..]],
+        };
+        change.all_rows(context, rest, size, &next[begin..], &mut sums[begin..]);
+        sums[begin..].iter_mut().for_each(|sum| *sum = sum.times(tau));
         let overlap = inner(&next[begin..], &sums[begin..]).conjugate();
         let half = tau.conjugate().times(overlap).scaled(half());
         v[begin..].copy_from_slice(&next[begin..]);

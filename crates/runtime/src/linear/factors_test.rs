@@ -111,6 +111,19 @@ fn reflections_multiply_to_the_matrix() {
     forced::each(|| check_qr::<f32>(1, 21, 19, 1.0));
 }
 
+#[test]
+fn many_reflections_are_applied_at_once() {
+    for (batch, rows, columns) in [(1, 64, 64), (3, 97, 70), (1, 70, 131), (1, 300, 65)] {
+        for scale in [1.0, 1e-30] {
+            check_qr::<f32>(batch, rows, columns, scale);
+            check_qr::<C>(batch, rows, columns, scale);
+        }
+    }
+    check_qr::<f64>(1, 120, 110, 1.0);
+    check_qr::<Complex<f32>>(1, 120, 110, 1.0);
+    forced::each(|| check_qr::<f32>(1, 80, 75, 1.0));
+}
+
 /// A column that is done needs no reflection, and otherwise the sign turns.
 #[test]
 fn signs_are_those_of_lapack() {
@@ -195,6 +208,9 @@ fn eigenvectors_are_eigenvectors() {
         }
     }
     forced::each(|| check_eigen::<f32>(1, &hermitian::<f32>(18), 1.0));
+    // Large enough for several threads.
+    check_eigen::<f32>(1, &hermitian::<f32>(150), 1.0);
+    check_eigen::<Complex<f32>>(1, &hermitian::<Complex<f32>>(140), 1.0);
 }
 
 /// Equal values, zeros, matrices that are diagonal, and those of one vector.
@@ -315,12 +331,15 @@ fn singular_vectors_multiply_to_the_matrix() {
         }
     }
     forced::each(|| check_singular::<f32>(1, 11, &numbers::<f32>(17 * 11), 1.0));
+    // Large enough for several threads.
+    check_singular::<f32>(1, 110, &numbers::<f32>(160 * 110), 1.0);
+    check_singular::<C>(1, 150, &numbers::<C>(70 * 150), 1.0);
 }
 
 /// Ranks below the size, zeros, and diagonals in either order.
 #[test]
 fn singular_values_of_special_matrices() {
-    for size in [2, 5, 20] {
+    for size in [2, 5, 20, 30] {
         let on_diagonal = |value: &dyn Fn(i32) -> f64| -> Vec<C> {
             let at = |i: usize| if i % (size + 1) == 0 { value((i / size) as i32) } else { 0.0 };
             (0..size * size).map(|i| C::from(at(i))).collect()

@@ -4,6 +4,9 @@
 //! [`triangular`]); many small ones are done side by side in the lanes of vectors ([`lanes`]). Which way is
 //! taken, and in what order sums are computed, follows from the sizes alone.
 
+mod bisect;
+mod blocks;
+mod change;
 mod cholesky;
 mod eigen;
 mod lanes;

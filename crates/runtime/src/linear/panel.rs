@@ -333,7 +333,7 @@ impl<T: Number> Panel<T> {
     /// # Safety
     ///
     /// The panel has these rows.
-    unsafe fn turn(&self, first: usize, height: usize) {
+    pub(super) unsafe fn turn(&self, first: usize, height: usize) {
         if T::PARTS == 1 {
             return;
         }

@@ -1,10 +1,14 @@
 //! `rxla_geqrf` and `rxla_orgqr`: matrices as a product of reflections and an upper triangle, and the
-//! product of reflections as a matrix, of as many columns as are asked for.
+//! product of reflections as a matrix, of as many columns as are asked for. Where there are many, a block of columns is
+//! factored at a time, and its reflections are applied to the others at once ([`super::blocks`]).
+
+use std::ops::Range;
 
 use num_complex::Complex;
 use rxla_base::{Error, Result};
 
-use super::number::{Number, Real};
+use super::blocks::{Product, Reflections};
+use super::number::{Number, Real, Strided};
 use super::reflect::{project, reflect, reflection};
 use super::{check, copied, each, with_number};
 use crate::context::Context;
@@ -60,13 +64,14 @@ pub unsafe extern "C" fn rxla_geqrf(
             let operand = Address(operand.cast::<T>().cast_mut());
             let (result, taus) = (Address(result.cast::<T>()), Address(taus.cast::<T>()));
             let count = rows * columns;
-            each(context, batch, count * reflections, |_, index| {
+            each(context, batch, count * reflections, |context, index| {
                 // SAFETY: the caller's promise; each matrix is in one piece.
-                unsafe {
-                    let matrix = copied(operand, result, index, count);
+                let (matrix, taus) = unsafe {
                     let taus = taus.get().add(index * reflections);
-                    factor(matrix, columns, std::slice::from_raw_parts_mut(taus, reflections));
-                }
+                    let taus = std::slice::from_raw_parts_mut(taus, reflections);
+                    (copied(operand, result, index, count), taus)
+                };
+                factor_matrix(context, matrix, columns, taus);
                 Ok(())
             })
         })
@@ -98,17 +103,127 @@ pub unsafe extern "C" fn rxla_orgqr(
             let operand = Address(operand.cast::<T>().cast_mut());
             let (taus, result) = (Address(taus.cast::<T>().cast_mut()), Address(result.cast::<T>()));
             let count = rows * columns;
-            each(context, batch, count * reflections, |_, index| {
+            each(context, batch, count * reflections, |context, index| {
                 // SAFETY: the caller's promise; each matrix is in one piece.
-                unsafe {
-                    let matrix = copied(operand, result, index, count);
+                let (matrix, taus) = unsafe {
                     let taus = taus.get().add(index * reflections).cast_const();
-                    expand(matrix, columns, std::slice::from_raw_parts(taus, reflections));
-                }
+                    let taus = std::slice::from_raw_parts(taus, reflections);
+                    (copied(operand, result, index, count), taus)
+                };
+                expand_matrix(context, matrix, columns, taus);
                 Ok(())
             })
         })
     })
+}
+
+/// Reflections from which on they are applied several at a time.
+const MANY: usize = 64;
+
+/// Reflections that are applied at once.
+fn block(reflections: usize) -> usize {
+    if reflections < 1024 { 32 } else { 64 }
+}
+
+/// Factors a matrix in place.
+pub(super) fn factor_matrix<T: Number>(
+    context: &Context,
+    matrix: &mut [T],
+    columns: usize,
+    taus: &mut [T],
+) {
+    if taus.len() < MANY {
+        // SAFETY: it asks for nothing but instructions, which it sees to.
+        return unsafe { factor(matrix, columns, taus) };
+    }
+    let block = block(taus.len());
+    for (index, taus) in taus.chunks_mut(block).enumerate() {
+        let (first, last) = (index * block, index * block + taus.len());
+        let below = &mut matrix[first * columns..];
+        let mut tall = columns_of(below, columns, first..last);
+        // SAFETY: as above.
+        unsafe { factor(&mut tall, taus.len(), taus) };
+        for (row, from) in below.chunks_mut(columns).zip(tall.chunks(taus.len())) {
+            row[first..last].copy_from_slice(from);
+        }
+        if last < columns {
+            make_unit(&mut tall, taus.len());
+            let start = below.as_mut_ptr().wrapping_add(last);
+            let rest = Strided { start, row: columns as isize, column: 1 };
+            // SAFETY: the matrix is ours.
+            unsafe {
+                Reflections::new(&tall, taus, Product::Adjoint).apply(
+                    context,
+                    rest,
+                    columns - last,
+                );
+            }
+        }
+    }
+}
+
+/// Makes a matrix of reflections in place, of which there are at most as many as columns.
+pub(super) fn expand_matrix<T: Number>(
+    context: &Context,
+    matrix: &mut [T],
+    columns: usize,
+    taus: &[T],
+) {
+    if taus.len() < MANY {
+        // SAFETY: it asks for nothing but instructions, which it sees to.
+        return unsafe { expand(matrix, columns, taus) };
+    }
+    for (i, row) in matrix.chunks_mut(columns).enumerate().skip(taus.len()) {
+        row[taus.len()..].fill(T::default());
+        if i < columns {
+            row[i] = T::of(T::Part::ONE, T::Part::ZERO);
+        }
+    }
+    let block = block(taus.len());
+    for (index, taus) in taus.chunks(block).enumerate().rev() {
+        let (first, last) = (index * block, index * block + taus.len());
+        let below = &mut matrix[first * columns..];
+        let mut tall = columns_of(below, columns, first..last);
+        if last < columns {
+            for row in below.chunks_mut(columns).take(taus.len()) {
+                row[last..].fill(T::default());
+            }
+            let mut vectors = tall.clone();
+            make_unit(&mut vectors, taus.len());
+            let start = below.as_mut_ptr().wrapping_add(last);
+            let rest = Strided { start, row: columns as isize, column: 1 };
+            // SAFETY: the matrix is ours.
+            unsafe {
+                Reflections::new(&vectors, taus, Product::Plain).apply(
+                    context,
+                    rest,
+                    columns - last,
+                );
+            }
+        }
+        // SAFETY: as above.
+        unsafe { expand(&mut tall, taus.len(), taus) };
+        for (row, from) in below.chunks_mut(columns).zip(tall.chunks(taus.len())) {
+            row[first..last].copy_from_slice(from);
+        }
+    }
+}
+
+/// A copy of some columns.
+fn columns_of<T: Number>(matrix: &[T], columns: usize, which: Range<usize>) -> Vec<T> {
+    let mut copy = Vec::with_capacity(matrix.len() / columns * which.len());
+    for row in matrix.chunks(columns) {
+        copy.extend_from_slice(&row[which.clone()]);
+    }
+    copy
+}
+
+/// Leaves of a factored block of columns the vectors, with what is not stored of them.
+fn make_unit<T: Number>(tall: &mut [T], width: usize) {
+    for (i, row) in tall.chunks_mut(width).enumerate().take(width) {
+        row[i] = T::of(T::Part::ONE, T::Part::ZERO);
+        row[i + 1..].fill(T::default());
+    }
 }
 
 for_each_set! {
@@ -161,7 +276,7 @@ for_each_set! {
 ///
 /// See `expand`.
 #[inline(always)]
-pub(super) unsafe fn expand_body<T: Number>(matrix: &mut [T], columns: usize, taus: &[T]) {
+unsafe fn expand_body<T: Number>(matrix: &mut [T], columns: usize, taus: &[T]) {
     let rows = matrix.len() / columns;
     let one = T::of(T::Part::ONE, T::Part::ZERO);
     for (i, row) in matrix.chunks_mut(columns).enumerate() {

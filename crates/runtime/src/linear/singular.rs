@@ -1,14 +1,16 @@
-//! `rxla_gesdd`: singular values and vectors, by reflections to two diagonals and implicit QR steps.
+//! `rxla_gesdd`: singular values and vectors, by reflections to two diagonals and implicit QR steps; many values
+//! without vectors by halving intervals.
 
 use num_complex::Complex;
 use rxla_base::{Error, Result};
 
+use super::change::{Change, multiply_rows};
 use super::eigen::Wanted;
 use super::number::{Number, Real};
-use super::qr::expand_body;
-use super::reflect::{largest, project, reflection, scaling, subtract, transposed_inner};
+use super::qr::expand_matrix;
+use super::reflect::{largest, reflection, scaling, transposed_inner};
 use super::turns::{Turn, Vectors, turn};
-use super::{check, copied, each, with_number};
+use super::{bisect, check, copied, each, with_number};
 use crate::context::Context;
 use crate::dot::Decoder;
 use crate::element::Element;
@@ -152,25 +154,22 @@ unsafe fn solve_body<T: Number>(
     let mut taus = vec![T::default(); 2 * wide];
     let (left_taus, right_taus) = taus.split_at_mut(wide);
     if wide > 0 {
-        bidiagonalise(&mut tall, wide, values, &mut beside, left_taus, right_taus);
+        bidiagonalise(context, &mut tall, wide, values, &mut beside, left_taus, right_taus);
     }
     // Columns of the basis that the longer vectors make.
     let breadth = if turned { right.len() / columns.max(1) } else { left.len() / rows.max(1) };
     let mut vectors = None;
     if wanted {
-        // SAFETY: the instruction set is that of this function.
-        let [long, short] = unsafe {
-            [
-                long_basis(&tall, high, wide, breadth, left_taus),
-                short_basis(&tall, wide, right_taus),
-            ]
-        };
+        let long = long_basis(context, &tall, high, wide, breadth, left_taus);
+        let short = short_basis(context, &tall, wide, right_taus);
         vectors = Some([
             Vectors::new(breadth, high, |vector, element| long[element * breadth + vector]),
             Vectors::new(wide, wide, |vector, element| short[element * wide + vector]),
         ]);
     }
-    if !iterate(context, values, &mut beside, vectors.as_mut()) {
+    if !wanted && wide >= bisect::MANY {
+        bisect::singular_values(context, values, &beside);
+    } else if !iterate(context, values, &mut beside, vectors.as_mut()) {
         return false;
     }
     let mut order: Vec<usize> = (0..wide).collect();
@@ -214,12 +213,8 @@ unsafe fn solve_body<T: Number>(
 }
 
 /// The first columns of the product of the reflections on the left.
-///
-/// # Safety
-///
-/// That of the instruction set.
-#[inline(always)]
-unsafe fn long_basis<T: Number>(
+fn long_basis<T: Number>(
+    context: &Context,
     tall: &[T],
     high: usize,
     wide: usize,
@@ -230,18 +225,12 @@ unsafe fn long_basis<T: Number>(
     for (into, row) in basis.chunks_mut(breadth).zip(tall.chunks(wide)) {
         into[..wide].copy_from_slice(row);
     }
-    // SAFETY: the caller's promise.
-    unsafe { expand_body(&mut basis, breadth, taus) };
+    expand_matrix(context, &mut basis, breadth, taus);
     basis
 }
 
 /// The product of the reflections on the right, which act on all but the first element.
-///
-/// # Safety
-///
-/// That of the instruction set.
-#[inline(always)]
-unsafe fn short_basis<T: Number>(tall: &[T], wide: usize, taus: &[T]) -> Vec<T> {
+fn short_basis<T: Number>(context: &Context, tall: &[T], wide: usize, taus: &[T]) -> Vec<T> {
     let mut basis = vec![T::default(); wide * wide];
     basis[0] = T::of(T::Part::ONE, T::Part::ZERO);
     let less = wide - 1;
@@ -254,8 +243,7 @@ unsafe fn short_basis<T: Number>(tall: &[T], wide: usize, taus: &[T]) -> Vec<T> 
             rest[i * less + j] = tall[j * wide + i + 1];
         }
     }
-    // SAFETY: the caller's promise.
-    unsafe { expand_body(&mut rest, less, &taus[..less]) };
+    expand_matrix(context, &mut rest, less, &taus[..less]);
     for (into, row) in basis[wide..].chunks_mut(wide).zip(rest.chunks(less)) {
         into[1..].copy_from_slice(row);
     }
@@ -266,6 +254,7 @@ unsafe fn short_basis<T: Number>(tall: &[T], wide: usize, taus: &[T]) -> Vec<T> 
 /// left end up below the diagonal, those on the right beyond what is right of it.
 #[inline(always)]
 fn bidiagonalise<T: Number>(
+    context: &Context,
     matrix: &mut [T],
     wide: usize,
     diagonal: &mut [T::Part],
@@ -275,48 +264,58 @@ fn bidiagonalise<T: Number>(
 ) {
     let high = matrix.len() / wide;
     let one = T::of(T::Part::ONE, T::Part::ZERO);
-    let mut room = vec![T::default(); high + 2 * wide];
+    let mut room = vec![T::default(); 3 * high + 4 * wide];
+    // What the matrix is still to be changed by, `- v x - sums y`; the next column, and the next row's adjoint.
     let (v, room) = room.split_at_mut(high);
+    let (sums, room) = room.split_at_mut(high);
+    let (next, room) = room.split_at_mut(high);
+    let (x, room) = room.split_at_mut(wide);
+    let (y, room) = room.split_at_mut(wide);
     let (w, u) = room.split_at_mut(wide);
     for j in 0..wide {
         let below = &mut matrix[j * wide..];
-        let v = &mut v[j..];
-        for (value, row) in v.iter_mut().zip(below.chunks(wide)) {
-            *value = row[j];
+        let (x_j, y_j) = (x[j], y[j]);
+        for (i, row) in below.chunks(wide).enumerate() {
+            let value = row[j].minus_product(v[j + i], x_j);
+            next[j + i] = value.minus_product(sums[j + i], y_j);
         }
-        let first = v[0];
-        let (multiple, tau) = reflection(first, &mut v[1..]);
+        let first = next[j];
+        let (multiple, tau) = reflection(first, &mut next[j + 1..]);
         (diagonal[j], left_taus[j]) = (multiple, tau);
-        v[0] = one;
-        let w = &mut w[j + 1..];
-        project(v, below, wide, j + 1, w);
-        let tau = tau.conjugate();
-        let (row, below) = below.split_at_mut(wide);
-        subtract(&mut row[j + 1..], tau, w);
+        next[j] = one;
+        for (&value, row) in next[j..].iter().zip(below.chunks_mut(wide)) {
+            row[j] = value;
+        }
         if j + 1 == wide {
-            for (&v, row) in v[1..].iter().zip(below.chunks_mut(wide)) {
-                row[j] = v;
-            }
             break;
         }
-        // The row's adjoint is reflected as a column is: u, so that (A (1 - tau u uᴴ)) is its multiple.
-        let u = &mut u[j + 1..];
-        for (u, &value) in u.iter_mut().zip(&row[j + 1..]) {
-            *u = value.conjugate();
+        let begin = j + 1;
+        let change =
+            Change { begin, columns: [&v[j..], &sums[j..]], rows: [&x[begin..], &y[begin..]] };
+        change.all_columns(context, below, wide, &next[j..], &mut w[begin..]);
+        let tau = tau.conjugate();
+        for (x, &w) in x[begin..].iter_mut().zip(&w[begin..]) {
+            *x = tau.times(w);
         }
-        let first = u[0];
-        let (multiple, turn) = reflection(first, &mut u[1..]);
+        // The row's adjoint is reflected as a column is: u, so that (A (1 - tau u uᴴ)) is its multiple.
+        let (row, below) = below.split_at_mut(wide);
+        for ((u, &value), &x) in u[begin..].iter_mut().zip(&row[begin..]).zip(&x[begin..]) {
+            *u = value.plus(x.negative()).conjugate();
+        }
+        let first = u[begin];
+        let (multiple, turn) = reflection(first, &mut u[begin + 1..]);
         (beside[j], right_taus[j]) = (multiple, turn);
-        u[0] = one;
-        row[j + 1..].copy_from_slice(u);
-        for (&v, row) in v[1..].iter().zip(below.chunks_mut(wide)) {
-            row[j] = v;
-            let row = &mut row[j + 1..];
-            subtract(row, tau.times(v), w);
-            let sum = transposed_inner(row, u);
-            for (value, &u) in row.iter_mut().zip(&*u) {
-                *value = value.minus_product(sum.times(turn), u.conjugate());
-            }
+        u[begin] = one;
+        row[begin..].copy_from_slice(&u[begin..]);
+        v[begin..].copy_from_slice(&next[begin..]);
+        // What the rows are times u, as they are once changed.
+        let change = transposed_inner(&x[begin..], &u[begin..]);
+        multiply_rows(context, below, wide, &u[begin..], &mut sums[begin..]);
+        for (sum, &v) in sums[begin..].iter_mut().zip(&v[begin..]) {
+            *sum = sum.minus_product(v, change).times(turn);
+        }
+        for (y, &u) in y[begin..].iter_mut().zip(&u[begin..]) {
+            *y = u.conjugate();
         }
     }
 }

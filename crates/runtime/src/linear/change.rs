@@ -1,0 +1,336 @@
+//! A matrix changed by two products of a column and a row, and multiplied with a vector while it is at hand: what
+//! reductions to two or three diagonals spend their time with. Rows are changed in parallel, and what becomes
+//! of a row does not depend on who changes it.
+
+use super::number::Number;
+use crate::context::Context;
+use crate::gemm::Address;
+use crate::gemm::sets::for_each_set;
+
+/// `- a x - b y` for columns `a` and `b` and rows `x` and `y`.
+#[derive(Clone, Copy)]
+pub(super) struct Change<'a, T> {
+    /// The first column that is changed.
+    pub begin: usize,
+    pub columns: [&'a [T]; 2],
+    pub rows: [&'a [T]; 2],
+}
+
+/// Sums that are computed side by side.
+const LANES: usize = 32;
+
+/// Numbers that are worth a thread's while.
+const GRAIN: usize = 1 << 14;
+
+impl<T: Number> Change<'_, T> {
+    /// Changes rows that are `stride` numbers apart, and puts their products with a column into `sums`.
+    pub(super) fn all_rows(
+        &self,
+        context: &Context,
+        matrix: &mut [T],
+        stride: usize,
+        column: &[T],
+        sums: &mut [T],
+    ) {
+        let (rows, width) = (sums.len(), column.len());
+        assert!(matrix.len() >= rows * stride && self.begin + width <= stride);
+        let (matrix, sums) = (Address(matrix.as_mut_ptr()), Address(sums.as_mut_ptr()));
+        context.parallel_for(rows, 1 + GRAIN / width, |begin, end| {
+            // SAFETY: pieces do not overlap, and end where there are no more rows.
+            unsafe {
+                let start = matrix.get().add(begin * stride);
+                let rows = std::slice::from_raw_parts_mut(start, (end - begin) * stride);
+                let sums = std::slice::from_raw_parts_mut(sums.get().add(begin), end - begin);
+                change_rows(*self, rows, stride, begin, column, sums);
+            }
+        });
+    }
+
+    /// Changes rows that are `stride` numbers apart, and puts the adjoint of a column times them into `sums`.
+    pub(super) fn all_columns(
+        &self,
+        context: &Context,
+        matrix: &mut [T],
+        stride: usize,
+        column: &[T],
+        sums: &mut [T],
+    ) {
+        /// Rows that are summed one after the other.
+        const ROWS: usize = 64;
+        let (rows, width) = (column.len(), sums.len());
+        assert!(matrix.len() >= rows * stride && self.begin + width <= stride);
+        let pieces = rows.div_ceil(ROWS);
+        if pieces == 1 {
+            // SAFETY: it asks for nothing but instructions, which it sees to.
+            return unsafe { change_columns(*self, matrix, stride, 0, column, sums) };
+        }
+        let mut partial = vec![T::default(); pieces * width];
+        let (matrix, parts) = (Address(matrix.as_mut_ptr()), Address(partial.as_mut_ptr()));
+        context.parallel_for(pieces, 1 + GRAIN / (ROWS * width), |begin, end| {
+            for piece in begin..end {
+                let first = piece * ROWS;
+                let column = &column[first..rows.min(first + ROWS)];
+                // SAFETY: as above; pieces do not overlap.
+                unsafe {
+                    let start = matrix.get().add(first * stride);
+                    let rows = std::slice::from_raw_parts_mut(start, column.len() * stride);
+                    let start = parts.get().add(piece * width);
+                    let sums = std::slice::from_raw_parts_mut(start, width);
+                    change_columns(*self, rows, stride, first, column, sums);
+                }
+            }
+        });
+        sums.fill(T::default());
+        for part in partial.chunks(width) {
+            for (sum, &value) in sums.iter_mut().zip(part) {
+                *sum = sum.plus(value);
+            }
+        }
+    }
+}
+
+/// Rows, `stride` numbers apart, of which the last numbers are multiplied with a column: one sum for each.
+pub(super) fn multiply_rows<T: Number>(
+    context: &Context,
+    matrix: &[T],
+    stride: usize,
+    column: &[T],
+    sums: &mut [T],
+) {
+    let rows = sums.len();
+    assert!(matrix.len() >= rows * stride && column.len() <= stride);
+    let sums = Address(sums.as_mut_ptr());
+    context.parallel_for(rows, 1 + GRAIN / column.len(), |begin, end| {
+        // SAFETY: pieces do not overlap, and end where there are no more rows.
+        unsafe {
+            let sums = std::slice::from_raw_parts_mut(sums.get().add(begin), end - begin);
+            multiply_some(&matrix[begin * stride..end * stride], stride, column, sums);
+        }
+    });
+}
+
+for_each_set! {
+    /// See [`multiply_rows`].
+    ///
+    /// # Safety
+    ///
+    /// None but that of the instruction set, which is seen to.
+    unsafe fn multiply_some[Number] = multiply_some_body(
+        rows: &[T], stride: usize, column: &[T], sums: &mut [T]
+    ) -> ()
+}
+
+/// # Safety
+///
+/// See `multiply_some`.
+#[inline(always)]
+unsafe fn multiply_some_body<T: Number>(rows: &[T], stride: usize, column: &[T], sums: &mut [T]) {
+    let from = stride - column.len();
+    let mut i = 0;
+    while i + 4 <= sums.len() {
+        let row = |r: usize| &rows[(i + r) * stride + from..][..column.len()];
+        let found = products([row(0), row(1), row(2), row(3)], column);
+        sums[i..i + 4].copy_from_slice(&found);
+        i += 4;
+    }
+    while i < sums.len() {
+        sums[i] = products([&rows[i * stride + from..][..column.len()]], column)[0];
+        i += 1;
+    }
+}
+
+/// Some rows times a column.
+#[inline(always)]
+fn products<T: Number, const ROWS: usize>(rows: [&[T]; ROWS], column: &[T]) -> [T; ROWS] {
+    let mut sums = [[T::default(); LANES]; ROWS];
+    let (factors, tail) = column.as_chunks::<LANES>();
+    for (k, &factor) in factors.iter().enumerate() {
+        for r in 0..ROWS {
+            let values = rows[r].as_chunks::<LANES>().0[k];
+            let mut sum = sums[r];
+            for lane in 0..LANES {
+                sum[lane] = sum[lane].plus_product(values[lane], factor[lane]);
+            }
+            sums[r] = sum;
+        }
+    }
+    let mut result = [T::default(); ROWS];
+    for r in 0..ROWS {
+        let rest = rows[r].as_chunks::<LANES>().1;
+        for (lane, (&value, &factor)) in rest.iter().zip(tail).enumerate() {
+            sums[r][lane] = sums[r][lane].plus_product(value, factor);
+        }
+        result[r] = total(sums[r]);
+    }
+    result
+}
+
+#[inline(always)]
+fn total<T: Number>(mut sums: [T; LANES]) -> T {
+    let mut width = LANES / 2;
+    while width > 0 {
+        for lane in 0..width {
+            sums[lane] = sums[lane].plus(sums[lane + width]);
+        }
+        width /= 2;
+    }
+    sums[0]
+}
+
+for_each_set! {
+    /// Changes rows from one on, and puts the adjoint of a column times them into `sums`.
+    ///
+    /// # Safety
+    ///
+    /// None but that of the instruction set, which is seen to.
+    unsafe fn change_columns[Number] = change_columns_body(
+        change: Change<'_, T>, rows: &mut [T], stride: usize, first: usize, column: &[T],
+        sums: &mut [T]
+    ) -> ()
+}
+
+/// # Safety
+///
+/// See `change_columns`.
+#[inline(always)]
+unsafe fn change_columns_body<T: Number>(
+    change: Change<'_, T>,
+    rows: &mut [T],
+    stride: usize,
+    first: usize,
+    column: &[T],
+    sums: &mut [T],
+) {
+    let range = change.begin..change.begin + sums.len();
+    let [a, b] = change.columns;
+    sums.fill(T::default());
+    let mut i = 0;
+    while i + 4 <= column.len() {
+        let (one, rest) = rows[i * stride..].split_at_mut(stride);
+        let (two, rest) = rest.split_at_mut(stride);
+        let (three, four) = rest.split_at_mut(stride);
+        let some = [one, two, three, four].map(|row| &mut row[range.clone()]);
+        add_together(
+            some,
+            [0, 1, 2, 3].map(|r| {
+                let row = first + i + r;
+                [a[row], b[row], column[i + r].conjugate()]
+            }),
+            change.rows,
+            sums,
+        );
+        i += 4;
+    }
+    while i < column.len() {
+        let row = &mut rows[i * stride..][range.clone()];
+        let factors = [a[first + i], b[first + i], column[i].conjugate()];
+        add_together([row], [factors], change.rows, sums);
+        i += 1;
+    }
+}
+
+/// Changes some rows and adds them, times a factor, to sums.
+#[inline(always)]
+fn add_together<T: Number, const ROWS: usize>(
+    rows: [&mut [T]; ROWS],
+    factors: [[T; 3]; ROWS],
+    [x, y]: [&[T]; 2],
+    sums: &mut [T],
+) {
+    let width = sums.len();
+    let (x, y) = (&x[..width], &y[..width]);
+    assert!(rows.iter().all(|row| row.len() == width));
+    for c in 0..width {
+        let mut sum = sums[c];
+        for r in 0..ROWS {
+            let [a, b, factor] = factors[r];
+            let value = rows[r][c].minus_product(a, x[c]).minus_product(b, y[c]);
+            rows[r][c] = value;
+            sum = sum.plus_product(factor, value);
+        }
+        sums[c] = sum;
+    }
+}
+
+for_each_set! {
+    /// Changes rows from one on and multiplies them.
+    ///
+    /// # Safety
+    ///
+    /// None but that of the instruction set, which is seen to.
+    unsafe fn change_rows[Number] = change_rows_body(
+        change: Change<'_, T>, rows: &mut [T], stride: usize, first: usize, column: &[T],
+        sums: &mut [T]
+    ) -> ()
+}
+
+/// # Safety
+///
+/// See `change_rows`.
+#[inline(always)]
+unsafe fn change_rows_body<T: Number>(
+    change: Change<'_, T>,
+    rows: &mut [T],
+    stride: usize,
+    first: usize,
+    column: &[T],
+    sums: &mut [T],
+) {
+    let range = change.begin..change.begin + column.len();
+    let [a, b] = change.columns;
+    let mut i = 0;
+    for pair in rows.chunks_mut(2 * stride) {
+        let row = first + i;
+        if pair.len() == 2 * stride {
+            let (one, two) = pair.split_at_mut(stride);
+            let pair = [&mut one[range.clone()], &mut two[range.clone()]];
+            let factors = [[a[row], a[row + 1]], [b[row], b[row + 1]]];
+            let found = together(pair, factors, change.rows, column);
+            sums[i..i + 2].copy_from_slice(&found);
+        } else {
+            let factors = [[a[row]], [b[row]]];
+            sums[i] = together([&mut pair[range.clone()]], factors, change.rows, column)[0];
+        }
+        i += 2;
+    }
+}
+
+/// Some rows at once, so that what they share is read less often.
+#[inline(always)]
+fn together<T: Number, const ROWS: usize>(
+    rows: [&mut [T]; ROWS],
+    [a, b]: [[T; ROWS]; 2],
+    [x, y]: [&[T]; 2],
+    column: &[T],
+) -> [T; ROWS] {
+    let count = column.len();
+    let mut sums = [[T::default(); LANES]; ROWS];
+    let ((x, x_tail), (y, y_tail)) =
+        (x[..count].as_chunks::<LANES>(), y[..count].as_chunks::<LANES>());
+    let (factors, tail) = column.as_chunks::<LANES>();
+    for (k, &factor) in factors.iter().enumerate() {
+        // Copies become registers; places behind references do not.
+        let (x, y) = (x[k], y[k]);
+        for r in 0..ROWS {
+            let place = &mut rows[r].as_chunks_mut::<LANES>().0[k];
+            let (mut values, mut sum) = (*place, sums[r]);
+            for lane in 0..LANES {
+                let value = values[lane].minus_product(a[r], x[lane]).minus_product(b[r], y[lane]);
+                values[lane] = value;
+                sum[lane] = sum[lane].plus_product(value, factor[lane]);
+            }
+            (*place, sums[r]) = (values, sum);
+        }
+    }
+    let mut result = [T::default(); ROWS];
+    for r in 0..ROWS {
+        let rest = rows[r].as_chunks_mut::<LANES>().1;
+        for (lane, (value, &factor)) in rest.iter_mut().zip(tail).enumerate() {
+            let changed = value.minus_product(a[r], x_tail[lane]).minus_product(b[r], y_tail[lane]);
+            *value = changed;
+            sums[r][lane] = sums[r][lane].plus_product(changed, factor);
+        }
+        result[r] = total(sums[r]);
+    }
+    result
+}
