@@ -5,7 +5,7 @@
 //! instead of six: sixteen instead of thirty-six in two (S. Winograd, Arithmetic Complexity of Computations, 1980;
 //! A. Lavin and S. Gray, Fast Algorithms for Convolutional Neural Networks, 2016). With features, each of the
 //! sixteen is a product of matrices. [`forward`] has few taps and many places; [`gradient`], for the gradient of a
-//! window, few places and many taps.
+//! window, few places and many taps; [`line`] goes along one dimension, for windows of other sizes and ranks.
 //!
 //! Points this small add little to the rounding of a plain sum. What they do add is that an element counts, and
 //! cancels, in places whose windows do not hold it: so whatever does not come out finite is computed the plain way,
@@ -13,6 +13,7 @@
 
 mod forward;
 mod gradient;
+mod line;
 mod transform;
 mod window;
 
@@ -21,6 +22,7 @@ use rxla_base::Result;
 use super::{Convolution, Method};
 use crate::context::Context;
 use crate::element::{Element, Elements};
+use crate::gemm::micro::strided::{self, Strided};
 
 const LANES: usize = super::vector::MOST_LANES;
 /// Columns of a panel of products; every width of a micro-kernel divides it.
@@ -43,11 +45,8 @@ pub(super) unsafe fn run<E: Elements>(
     result: *mut u8,
 ) -> Result<bool> {
     let elements = [convolution.left, convolution.right, convolution.result].map(E::known);
-    let [y, x] = convolution.spatial[..] else { return Ok(false) };
-    let plain = [y, x].iter().all(|dim| dim.stride == 1 && dim.left_dilation == 1);
     if convolution.method == Method::Direct
         || elements != [Element::F32; 3]
-        || !plain
         || [convolution.feature_groups, convolution.batch_groups] != [1; 2]
     {
         return Ok(false);
@@ -55,12 +54,19 @@ pub(super) unsafe fn run<E: Elements>(
     let (left, right, result) = (left.cast::<f32>(), right.cast::<f32>(), result.cast::<f32>());
     // SAFETY: the caller's promise.
     unsafe {
-        if forward::pays(convolution, [y, x]) {
-            forward::run(context, convolution, [y, x], left, right, result)
-        } else if gradient::pays(convolution, [y, x]) {
-            gradient::run(context, convolution, [y, x], left, right, result)
-        } else {
-            Ok(false)
+        if let [y, x] = convolution.spatial[..]
+            && [y, x].iter().all(|dim| dim.stride == 1 && dim.left_dilation == 1)
+        {
+            if forward::pays(convolution, [y, x]) {
+                return forward::run(context, convolution, [y, x], left, right, result);
+            }
+            if gradient::pays(convolution, [y, x]) {
+                return gradient::run(context, convolution, [y, x], left, right, result);
+            }
+        }
+        match line::dimension(convolution) {
+            Some(dim) => line::run(context, convolution, dim, left, right, result),
+            None => Ok(false),
         }
     }
 }
@@ -85,6 +91,51 @@ impl Patches {
     fn at(&self, index: usize) -> (usize, [usize; 2]) {
         let [_, high, wide] = self.count;
         (index / wide / high, [index / wide % high * 2, index % wide * 2])
+    }
+}
+
+/// Whether products are all there is, or more of a sum that has begun.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sum {
+    Begins,
+    GoesOn,
+}
+
+/// The products of `count` rows of `k` values with a panel; rows of the left operand and of the result are so far from
+/// each other.
+///
+/// # Safety
+///
+/// They can be read, and there is room for as many rows of products.
+unsafe fn multiply(
+    [count, k]: [usize; 2],
+    a: *const f32,
+    b: *const f32,
+    c: *mut f32,
+    [a_row, c_row]: [usize; 2],
+    sum: Sum,
+) {
+    let kernels = strided::for_f32();
+    // Tiles of nearly the same height.
+    let tiles = count.div_ceil(kernels.rows);
+    let edge = |tile: usize| tile * count / tiles;
+    for tile in 0..tiles {
+        let (first, rows) = (edge(tile), edge(tile + 1) - edge(tile));
+        for column in (0..PANEL).step_by(2 * kernels.lanes) {
+            let tile = Strided {
+                k,
+                a: a.wrapping_add(first * a_row),
+                a_row,
+                a_step: 1,
+                b: b.wrapping_add(column),
+                b_step: PANEL,
+                c: c.wrapping_add(first * c_row + column),
+                c_row: c_row as isize,
+                add: sum == Sum::GoesOn,
+            };
+            // SAFETY: the caller's promise.
+            unsafe { kernels.run(2, rows, &tile) };
+        }
     }
 }
 

@@ -11,12 +11,12 @@ use rxla_base::Result;
 
 use super::transform;
 use super::window::Window;
-use super::{LEAST_FEATURES, PANEL, POINTS, Patches, row};
+use super::{LEAST_FEATURES, PANEL, POINTS, Patches, Sum, multiply, row};
 use crate::allocator::Block;
 use crate::context::Context;
 use crate::convolution::pictures::{Lanes, Pictures, Turned};
 use crate::convolution::{Convolution, Spatial};
-use crate::gemm::micro::strided::{self, Strided};
+use crate::gemm::micro::strided;
 use crate::gemm::{Address, scratch};
 use crate::system;
 
@@ -203,12 +203,9 @@ unsafe fn panels(context: &Context, window: &Window, job: &Job, outcome: &Outcom
                 for point in 0..POINTS {
                     let a = elements.get().wrapping_add(point * count * element_row);
                     let into = products.wrapping_add(point * count * PANEL);
-                    multiply(
-                        [count, features],
-                        (a, element_row),
-                        transformed.add(point * size),
-                        (into, PANEL),
-                    );
+                    let b = transformed.add(point * size);
+                    let rows = [element_row, PANEL];
+                    multiply([count, features], a, b, into, rows, Sum::Begins);
                 }
                 (0..count).fold(true, |finite, patch| {
                     let from = products.wrapping_add(patch * PANEL);
@@ -299,47 +296,13 @@ unsafe fn compute_block(
                 let number = point * window.panels() + panel;
                 let b = transformed.get().wrapping_add(number * window.panel_size());
                 let into = products.wrapping_add(point * count * product_row + panel * PANEL);
-                multiply([count, features], (a, element_row), b, (into, product_row));
+                let rows = [element_row, product_row];
+                multiply([count, features], a, b, into, rows, Sum::Begins);
             }
         }
         (0..count).fold(true, |finite, patch| {
             let from = products.wrapping_add(patch * product_row);
             job.put(first + patch, (0, outputs), from, count * product_row) && finite
         })
-    }
-}
-
-/// The products of rows, each so far from the next, with a panel: `count` times `features`.
-///
-/// # Safety
-///
-/// They can be read, and there is room for as many rows of products.
-unsafe fn multiply(
-    [count, features]: [usize; 2],
-    (a, a_row): (*const f32, usize),
-    b: *const f32,
-    (c, c_row): (*mut f32, usize),
-) {
-    let kernels = strided::for_f32();
-    // Tiles of nearly the same height.
-    let tiles = count.div_ceil(kernels.rows);
-    let edge = |tile: usize| tile * count / tiles;
-    for tile in 0..tiles {
-        let (first, rows) = (edge(tile), edge(tile + 1) - edge(tile));
-        for column in (0..PANEL).step_by(2 * kernels.lanes) {
-            let tile = Strided {
-                k: features,
-                a: a.wrapping_add(first * a_row),
-                a_row,
-                a_step: 1,
-                b: b.wrapping_add(column),
-                b_step: PANEL,
-                c: c.wrapping_add(first * c_row + column),
-                c_row: c_row as isize,
-                add: false,
-            };
-            // SAFETY: the caller's promise.
-            unsafe { kernels.run(2, rows, &tile) };
-        }
     }
 }

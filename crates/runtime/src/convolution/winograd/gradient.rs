@@ -1,8 +1,9 @@
 //! Results of three by three places under large windows, as the gradient of a window is: two by two taps at once.
 //!
 //! The products are summed over all patches of all pictures. What patches are transformed into is too much to
-//! keep, so this goes by parts of them: all threads transform a part, and then each adds the products of some
-//! points and panels to the sums. Parts are cut by their sizes alone.
+//! keep, so this goes by parts of them. Where the sums are small, each thread takes patches and has sums of its own,
+//! and all that it works on stays in its cache ([`alone`]). Where they are not, all threads transform a part, and then
+//! each adds the products of some points and panels to the sums ([`together`]). Both cut by sizes alone.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,13 +15,17 @@ use crate::context::Context;
 use crate::convolution::pictures::{Lanes, Pictures};
 use crate::convolution::{Convolution, Spatial};
 use crate::gemm::micro::strided::{self, Strided};
-use crate::gemm::{Address, scratch};
+use crate::gemm::{Address, out_of_memory, scratch};
+use crate::system;
 
 /// Patches for which the sums are worth transforming back.
 const LEAST_PATCHES: usize = if cfg!(test) { 1 } else { 64 };
 /// Bytes of a part, and its least patches.
 const PART_BYTES: usize = 4 << 20;
 const LEAST_PART: usize = if cfg!(test) { 3 } else { 96 };
+/// Patches of a share, and shares.
+const LEAST_SHARE: usize = if cfg!(test) { 5 } else { 128 };
+const MOST_SHARES: usize = 8;
 /// Values that are worth a thread's attention.
 const GRAIN: usize = 1 << 14;
 
@@ -56,30 +61,118 @@ pub(super) unsafe fn run(
     let (taps, _copy_of_taps) = unsafe { taps.lanes_together(context, c.output_strides[0])? };
     let patches = Patches::new(c.features, taps.size);
     let rows = [elements, taps].map(|pictures| row(pictures.lanes));
-    let patch_bytes = POINTS * (rows[0] + rows[1]) * size_of::<f32>();
-    let part = (PART_BYTES / patch_bytes).clamp(LEAST_PART, LEAST_PART.max(patches.len()));
-    let parts = patches.len().div_ceil(part);
-    let part = patches.len().div_ceil(parts);
     let sums_size = POINTS * c.images * rows[1];
+    let shares = shares(patches.len(), sums_size);
     let lanes = c.images.max(c.outputs);
-    let room = scratch::<f32>(part * POINTS * (rows[0] + rows[1]) + sums_size + lanes)?;
-    let room = room.as_ptr().cast::<f32>();
+    let room = scratch::<f32>(shares.unwrap_or(1) * sums_size + lanes)?;
+    let sums = room.as_ptr().cast::<f32>();
+    let zeros = sums.wrapping_add(shares.unwrap_or(1) * sums_size);
+    // SAFETY: there is room for them.
+    unsafe { zeros.write_bytes(0, lanes) };
     let work = Work {
         elements,
         taps,
         pads: dims.map(|dim| dim.pad_low),
         patches,
         rows,
-        sums: Address(room),
-        transformed: [sums_size, sums_size + part * POINTS * rows[0]]
-            .map(|offset| Address(room.wrapping_add(offset))),
-        zeros: room.wrapping_add(sums_size + part * POINTS * (rows[0] + rows[1])),
+        sums: Address(sums),
+        transformed: [Address(std::ptr::null_mut()); 2],
+        zeros,
     };
-    let zeros = Address(work.zeros.cast_mut());
-    // SAFETY: there is room for them.
-    unsafe { zeros.get().write_bytes(0, lanes) };
+    // SAFETY: the caller's promise; there is room for the sums.
+    unsafe {
+        match shares {
+            Some(shares) => alone(context, &work, shares, sums_size)?,
+            None => together(context, &work)?,
+        }
+    }
+    let failed = AtomicBool::new(false);
+    let result = Address(result);
+    context.parallel_for(c.images, 1 + GRAIN / (POINTS * rows[1]), |begin, end| {
+        let mut room = vec![0.0; 9 * c.outputs];
+        for image in begin..end {
+            let sums = work.sums.get().wrapping_add(image * rows[1]);
+            let target = Target {
+                data: result.get().wrapping_offset(image as isize * c.image_strides[1]),
+                strides: [y.result_stride, x.result_stride, c.output_strides[1]],
+                lanes: c.outputs,
+            };
+            // SAFETY: all sums are there; every image is a part of the result of its own.
+            let finite = unsafe {
+                for point in 0..POINTS {
+                    let sums = sums.add(point * c.images * rows[1]);
+                    for share in 1..shares.unwrap_or(1) {
+                        let more = sums.add(share * sums_size).cast_const();
+                        let more = std::slice::from_raw_parts(more, c.outputs);
+                        let sums = std::slice::from_raw_parts_mut(sums, c.outputs);
+                        sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+                    }
+                }
+                put(sums, c.images * rows[1], &target, &mut room)
+            };
+            failed.fetch_or(!finite, Ordering::Relaxed);
+        }
+    });
+    Ok(!failed.into_inner())
+}
+
+/// Into how many shares patches are divided, if threads are to take some each.
+fn shares(patches: usize, sums_size: usize) -> Option<usize> {
+    let most = if cfg!(test) { 64 << 10 } else { system::second_cache() * 2 / 5 };
+    (sums_size * size_of::<f32>() <= most).then(|| (patches / LEAST_SHARE).clamp(1, MOST_SHARES))
+}
+
+/// # Safety
+///
+/// As for [`super::run`]; there is room for the sums of so many shares, each of that size.
+unsafe fn alone(context: &Context, work: &Work, shares: usize, sums_size: usize) -> Result<()> {
+    let patch_size = POINTS * (work.rows[0] + work.rows[1]);
+    let near = system::second_cache() * 3 / 4 / size_of::<f32>();
+    let most = near.saturating_sub(sums_size) / patch_size;
+    let most = most.clamp(LEAST_PART / 4, LEAST_PART).max(1);
+    let failed = AtomicBool::new(false);
+    context.parallel_for(shares, 1, |begin, end| {
+        let Ok(room) = scratch::<f32>(most * patch_size) else {
+            failed.store(true, Ordering::Relaxed);
+            return;
+        };
+        let room = room.as_ptr().cast::<f32>();
+        for share in begin..end {
+            let edge = |share: usize| share * work.patches.len() / shares;
+            let own = Work {
+                sums: Address(work.sums.get().wrapping_add(share * sums_size)),
+                transformed: [0, most * POINTS * work.rows[0]]
+                    .map(|offset| Address(room.wrapping_add(offset))),
+                ..*work
+            };
+            let (begin, end) = (edge(share), edge(share + 1));
+            for first in (begin..end).step_by(most) {
+                let count = most.min(end - first);
+                // SAFETY: there is room, which nobody else has.
+                unsafe {
+                    (0..count).for_each(|patch| own.transform(first, count, patch));
+                    (0..own.tasks()).for_each(|task| own.multiply(count, task, first > begin));
+                }
+            }
+        }
+    });
+    if failed.into_inner() { Err(out_of_memory()) } else { Ok(()) }
+}
+
+/// # Safety
+///
+/// As for [`super::run`]; there is room for the sums.
+unsafe fn together(context: &Context, work: &Work) -> Result<()> {
+    let (patches, rows) = (work.patches, work.rows);
+    let patch_bytes = POINTS * (rows[0] + rows[1]) * size_of::<f32>();
+    let part = (PART_BYTES / patch_bytes).clamp(LEAST_PART, LEAST_PART.max(patches.len()));
+    let parts = patches.len().div_ceil(part);
+    let part = patches.len().div_ceil(parts);
+    let room = scratch::<f32>(part * POINTS * (rows[0] + rows[1]))?;
+    let room = room.as_ptr().cast::<f32>();
+    let transformed = [0, part * POINTS * rows[0]].map(|offset| Address(room.wrapping_add(offset)));
+    let work = Work { transformed, ..*work };
     let edge = |part: usize| part * patches.len() / parts;
-    let tasks = POINTS * c.outputs.div_ceil(PANEL);
     for part in 0..parts {
         let (first, count) = (edge(part), edge(part + 1) - edge(part));
         context.parallel_for(count, 1 + GRAIN / (POINTS * (rows[0] + rows[1])), |begin, end| {
@@ -88,34 +181,18 @@ pub(super) unsafe fn run(
                 unsafe { work.transform(first, count, patch) };
             }
         });
-        context.parallel_for(tasks, 1, |begin, end| {
+        context.parallel_for(work.tasks(), 1, |begin, end| {
             for task in begin..end {
                 // SAFETY: the part is transformed; every task has sums of its own.
                 unsafe { work.multiply(count, task, part > 0) };
             }
         });
     }
-    let failed = AtomicBool::new(false);
-    let result = Address(result);
-    context.parallel_for(c.images, 1 + GRAIN / (POINTS * rows[1]), |begin, end| {
-        let mut room = vec![0.0; 9 * c.outputs];
-        for image in begin..end {
-            let sums = work.sums.get().wrapping_add(image * rows[1]).cast_const();
-            let target = Target {
-                data: result.get().wrapping_offset(image as isize * c.image_strides[1]),
-                strides: [y.result_stride, x.result_stride, c.output_strides[1]],
-                lanes: c.outputs,
-            };
-            // SAFETY: all sums are there; every image is a part of the result of its own.
-            if !unsafe { put(sums, c.images * rows[1], &target, &mut room) } {
-                failed.store(true, Ordering::Relaxed);
-            }
-        }
-    });
-    Ok(!failed.into_inner())
+    Ok(())
 }
 
 /// What threads share.
+#[derive(Clone, Copy)]
 struct Work {
     elements: Pictures,
     taps: Pictures,
@@ -134,6 +211,11 @@ struct Work {
 unsafe impl Sync for Work {}
 
 impl Work {
+    /// Points and panels.
+    fn tasks(&self) -> usize {
+        POINTS * self.taps.lanes.div_ceil(PANEL)
+    }
+
     /// Transforms patch number `patch` of a part of `count` that starts at `first`.
     ///
     /// # Safety

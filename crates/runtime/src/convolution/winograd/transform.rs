@@ -38,11 +38,11 @@ choose!(Transforms {
 });
 
 /// What is done along each of the two dimensions.
-trait Along<const FROM: usize, const INTO: usize> {
+pub(super) trait Along<const FROM: usize, const INTO: usize> {
     fn along<V: Vector>(x: [V; FROM]) -> [V; INTO];
 }
 
-struct Elements;
+pub(super) struct Elements;
 
 impl Along<4, 4> for Elements {
     #[inline(always)]
@@ -51,7 +51,7 @@ impl Along<4, 4> for Elements {
     }
 }
 
-struct ThreeTaps;
+pub(super) struct ThreeTaps;
 
 impl Along<3, 4> for ThreeTaps {
     #[inline(always)]
@@ -71,7 +71,7 @@ impl Along<2, 4> for TwoTaps {
     }
 }
 
-struct TwoPlaces;
+pub(super) struct TwoPlaces;
 
 impl Along<4, 2> for TwoPlaces {
     #[inline(always)]
