@@ -151,7 +151,8 @@ def _spd(*shape, dtype=np.float32):
 
 
 def _eigh(x):
-    """Vectors are the same up to their signs, which LAPACK and others choose as they like."""
+    """Vectors are the same up to their signs, which LAPACK and others choose as they like. Where values are near each
+    other they are known less well: of 512, in f32, LAPACK's are off by 0.015 from those of f64, and so are others."""
     values, vectors = jnp.linalg.eigh(x)
     return values, jnp.abs(vectors)
 
@@ -174,7 +175,7 @@ _linalg("cho_solve_256", lambda a, b: jax.scipy.linalg.cho_solve((jnp.linalg.cho
 # Those that LAPACK does on both sides, large, middling, and small in batches.
 for _size in [(1000, 4, 4), (16, 16), (128, 128), (512, 512)]:
     _tail = "x".join(map(str, _size))
-    _linalg(f"eigh_{_tail}", _eigh, lambda size=_size: _spd(*size))
+    _linalg(f"eigh_{_tail}", _eigh, lambda size=_size: _spd(*size), tolerance=5e-2)
     _linalg(f"svd_{_tail}", lambda x: jnp.linalg.svd(x, compute_uv=False), lambda size=_size: normal(*size))
     _linalg(f"qr_{_tail}", jnp.linalg.qr, lambda size=_size: normal(*size))
     _linalg(f"lu_{_tail}", lax.linalg.lu, lambda size=_size: normal(*size))

@@ -1,5 +1,5 @@
 //! Custom calls of LAPACK, as JAX makes them for CPUs, for which the runtime has kernels of its own: `potrf`,
-//! `getrf`, `trsm`, `geqrf` and `orgqr`, and up to some size `syevd` and `gesdd`. All others go to whoever has
+//! `getrf`, `trsm`, `geqrf`, `orgqr`, `syevd`, and but for vectors of large matrices `gesdd`. All others go to whoever has
 //! registered their handlers.
 //!
 //! Arrays are row-major here whatever layouts the call asks for, so nothing is transposed.
@@ -13,10 +13,9 @@ use rxla_runtime::linear::{
 
 use super::runtime::{TRIANGULAR_SOLVE, matrices, number};
 
-/// Values of the largest matrices whose singular vectors or eigenvalues the runtime computes. LAPACK goes about larger
-/// ones by dividing them, which takes fewer steps, so that vectors are also nearer to each other's right angles.
+/// Values of the largest matrices whose singular vectors the runtime computes. LAPACK goes about larger ones by dividing
+/// them, which takes fewer steps, so that vectors are also nearer to each other's right angles.
 const LARGEST_SVD: usize = 128;
-const LARGEST_EIGH: usize = 64;
 
 /// The kernel for a custom call and its description, if there is one.
 pub(super) fn call(
@@ -124,9 +123,6 @@ pub(super) fn call(
         ("syevd" | "heevd", &[operand], &[result, values, failures]) => {
             let (batch, size, columns) = matrices(operand)?;
             let outer = operand.dims.get(..operand.rank().checked_sub(2)?)?;
-            if size > LARGEST_EIGH {
-                return None;
-            }
             let vectors = match letter("mode")? {
                 b'V' => Wanted::Some,
                 b'N' => Wanted::Nothing,

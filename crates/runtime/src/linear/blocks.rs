@@ -208,7 +208,7 @@ unsafe fn join_body<T: Number>(triangle: &mut [T], products: &[T], taus: &[T]) {
 
 /// What is in the place of a product before.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Into {
+pub(super) enum Into {
     Empty,
     Sums,
 }
@@ -218,7 +218,7 @@ enum Into {
 /// # Safety
 ///
 /// They are so large, and nobody else uses the result.
-unsafe fn product<T: Number>(
+pub(super) unsafe fn product<T: Number>(
     left: &[T],
     depth: usize,
     right: &Panel<T>,

@@ -1,15 +1,15 @@
 //! `rxla_syevd`: eigenvalues and eigenvectors of Hermitian matrices, by reflections to three diagonals and
-//! implicit QL steps.
+//! implicit QL steps; the diagonals of large ones whose vectors are wanted are divided ([`divide`]).
 
 use num_complex::Complex;
 use rxla_base::{Error, Result};
 
 use super::change::Change;
-use super::number::{Number, Real};
-use super::qr::expand_matrix;
+use super::number::{Number, Real, Strided};
+use super::qr::{expand_matrix, reflect_columns};
 use super::reflect::{accumulate, inner, largest, reflection, scaling};
 use super::turns::{Turn, Vectors, turn};
-use super::{Triangle, check, copied, each, with_number};
+use super::{Triangle, check, copied, divide, each, with_number};
 use crate::context::Context;
 use crate::dot::Decoder;
 use crate::element::Element;
@@ -150,42 +150,68 @@ unsafe fn solve_body<T: Number>(
     let mut beside = vec![zero; size];
     let mut taus = vec![T::default(); size];
     tridiagonalise(context, matrix, size, values, &mut beside, &mut taus);
-    let mut vectors = None;
-    if wanted {
-        // The reflections act on all but the first row and column.
-        let mut basis = vec![T::default(); (size - 1) * (size - 1)];
-        if size > 1 {
-            for (j, row) in matrix.chunks(size).enumerate() {
-                for (i, &value) in row.iter().enumerate().skip(j + 2) {
-                    basis[(i - 1) * (size - 1) + j] = value;
-                }
-            }
-            expand_matrix(context, &mut basis, size - 1, &taus[..size - 1]);
+    if !wanted {
+        if !iterate(context, values, &mut beside, None) {
+            return false;
         }
-        let start = |vector: usize, element: usize| match (vector, element) {
-            (0, 0) => T::of(T::Part::ONE, zero),
-            (0, _) | (_, 0) => T::default(),
-            _ => basis[(element - 1) * (size - 1) + vector - 1],
-        };
-        vectors = Some(Vectors::new(size, size, start));
+        put_in_order(values, &mut beside, factor);
+        return true;
     }
-    if !iterate(context, values, &mut beside, vectors.as_mut()) {
+    // The reflections act on all but the first row and column.
+    let less = size - 1;
+    let mut basis = vec![T::default(); less * less];
+    for (j, row) in matrix.chunks(size).enumerate() {
+        for (i, &value) in row.iter().enumerate().skip(j + 2) {
+            basis[(i - 1) * less + j] = value;
+        }
+    }
+    if size > DIVIDED {
+        let Some(vectors) = divide::solve(context, values, &beside) else { return false };
+        let order = put_in_order(values, &mut beside, factor);
+        for (place, &vector) in order.iter().enumerate() {
+            for (element, &value) in vectors[vector * size..][..size].iter().enumerate() {
+                matrix[element * size + place] = T::of(value, zero);
+            }
+        }
+        let start = matrix[size..].as_mut_ptr();
+        let rest = Strided { start, row: size as isize, column: 1 };
+        // SAFETY: the matrix is ours.
+        unsafe { reflect_columns(context, &basis, less, &taus[..less], rest, size) };
+        return true;
+    }
+    if less > 0 {
+        expand_matrix(context, &mut basis, less, &taus[..less]);
+    }
+    let start = |vector: usize, element: usize| match (vector, element) {
+        (0, 0) => T::of(T::Part::ONE, zero),
+        (0, _) | (_, 0) => T::default(),
+        _ => basis[(element - 1) * less + vector - 1],
+    };
+    let mut vectors = Vectors::new(size, size, start);
+    if !iterate(context, values, &mut beside, Some(&mut vectors)) {
         return false;
     }
-    let mut order: Vec<usize> = (0..size).collect();
-    order.sort_by(|&a, &b| values[a].partial_cmp(&values[b]).unwrap_or(std::cmp::Ordering::Equal));
-    beside.copy_from_slice(values);
-    for (value, &from) in values.iter_mut().zip(&order) {
-        *value = factor.map_or(beside[from], |factor| beside[from] / factor);
-    }
-    if let Some(vectors) = vectors {
-        for (element, row) in matrix.chunks_mut(size).enumerate() {
-            for (value, &vector) in row.iter_mut().zip(&order) {
-                *value = vectors.get(vector, element);
-            }
+    let order = put_in_order(values, &mut beside, factor);
+    for (element, row) in matrix.chunks_mut(size).enumerate() {
+        for (value, &vector) in row.iter_mut().zip(&order) {
+            *value = vectors.get(vector, element);
         }
     }
     true
+}
+
+/// Values of the largest matrix whose three diagonals are not divided.
+const DIVIDED: usize = 48;
+
+/// Puts values in order, and says where each was; they were multiplied with a factor.
+fn put_in_order<P: Real>(values: &mut [P], room: &mut [P], factor: Option<P>) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|&a, &b| values[a].partial_cmp(&values[b]).unwrap_or(std::cmp::Ordering::Equal));
+    room.copy_from_slice(values);
+    for (value, &from) in values.iter_mut().zip(&order) {
+        *value = factor.map_or(room[from], |factor| room[from] / factor);
+    }
+    order
 }
 
 /// Reduces a Hermitian matrix to its diagonal and what is beside it. The reflections end up right of what was
@@ -256,7 +282,7 @@ const STEPS: usize = 60;
 
 /// Finds the eigenvalues of three diagonals; vectors are turned along. Says whether it could.
 #[inline(always)]
-fn iterate<P: Real>(
+pub(super) fn iterate<P: Real>(
     context: &Context,
     diagonal: &mut [P],
     beside: &mut [P],

@@ -209,6 +209,31 @@ pub(super) fn expand_matrix<T: Number>(
     }
 }
 
+/// Reflects so many columns, as high as the matrix that has the vectors below its diagonal.
+///
+/// # Safety
+///
+/// Nobody else uses what is reflected.
+pub(super) unsafe fn reflect_columns<T: Number>(
+    context: &Context,
+    matrix: &[T],
+    columns: usize,
+    taus: &[T],
+    reflected: Strided<T>,
+    count: usize,
+) {
+    let block = block(taus.len());
+    for (index, taus) in taus.chunks(block).enumerate().rev() {
+        let first = index * block;
+        let below = &matrix[first * columns..];
+        let mut vectors = columns_of(below, columns, first..first + taus.len());
+        make_unit(&mut vectors, taus.len());
+        let reflections = Reflections::new(&vectors, taus, Product::Plain);
+        // SAFETY: the caller's promise.
+        unsafe { reflections.apply(context, reflected.from(first, 0), count) };
+    }
+}
+
 /// A copy of some columns.
 fn columns_of<T: Number>(matrix: &[T], columns: usize, which: Range<usize>) -> Vec<T> {
     let mut copy = Vec::with_capacity(matrix.len() / columns * which.len());
