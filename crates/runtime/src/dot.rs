@@ -182,12 +182,8 @@ pub(crate) unsafe fn run<E: Elements>(
     result: *mut u8,
 ) -> Result<()> {
     // SAFETY: the caller's promise.
-    let fewer = unsafe { zeros::steps_before_zeros(dot, left, right) }.map(|steps| {
-        let mut dot = dot.clone();
-        dot.summed[0].size = steps;
-        dot
-    });
-    let dot = fewer.as_ref().unwrap_or(dot);
+    let less = unsafe { zeros::without_zeros(dot, left, right, result) };
+    let dot = less.as_ref().unwrap_or(dot);
     // Products with vectors read the matrix where it is, which most values of several steps do not.
     let one = count(&dot.rows) == 1 || count(&dot.columns) == 1;
     let few = !one && has_few_vectors(dot);

@@ -1,68 +1,103 @@
-//! Products whose left operand ends in zeros: what a mask hides of the probabilities of attention is zero from
-//! some step on, and what comes after that is not gone through.
+//! Products of an operand that ends in zeros: what a mask hides of the probabilities of attention, and of their
+//! gradients, is zero from some step or line on, and what comes after that is not gone through.
 //!
 //! A zero times what is finite adds nothing, so that is looked at too. In the last place it can matter how
 //! many steps are summed at once, which goes by how many are left: by values, never by threads.
 
-use super::Dot;
+use std::ops::Range;
+
+use super::{Dim, Dot};
 use crate::element::Element;
 
-/// Steps that are looked at together.
+/// Steps or lines that are looked at together.
 const BLOCK: usize = 64;
-/// With fewer rows, looking is no small part of the work.
-const FEWEST_ROWS: usize = 16;
+/// With fewer of the others, looking is no small part of the work.
+const FEWEST: usize = 16;
 
-/// A matrix of floats of one type: rows and steps, how many of them there are and how far apart they lie.
-struct Matrix {
-    data: *const u8,
-    rows: (usize, isize),
-    steps: isize,
-}
-
-/// How many steps have to be gone through, if it is not all of them.
+/// The product of what is not known to be zero, if that is less. Other lines of the result are set to zero.
 ///
 /// # Safety
 ///
-/// The addresses are those of buffers that hold what `dot` says.
-pub(super) unsafe fn steps_before_zeros(
+/// The addresses are those of buffers that hold what `dot` says; nobody else uses the result.
+pub(super) unsafe fn without_zeros(
     dot: &Dot,
     left: *const u8,
     right: *const u8,
-) -> Option<usize> {
+    result: *mut u8,
+) -> Option<Dot> {
     let ([rows], [columns], [summed]) = (&dot.rows[..], &dot.columns[..], &dot.summed[..]) else {
         return None;
     };
     let batches: usize = dot.batch.iter().map(|dim| dim.size).product();
-    if batches != 1 || rows.size < FEWEST_ROWS || summed.size < 2 * BLOCK {
+    let lines = [*rows, *columns];
+    let data = [left, right];
+    let elements = [dot.left, dot.right];
+    let matrix = |side: usize| Matrix {
+        data: data[side],
+        element: elements[side],
+        lines: (lines[side].size, lines[side].strides[0]),
+        steps: (summed.size, summed.strides[side]),
+    };
+    if batches != 1 || lines.iter().any(|dim| dim.size < FEWEST) || summed.size < FEWEST {
         return None;
     }
-    let matrix = |data, dim: &super::Dim, side| Matrix {
-        data,
-        rows: (dim.size, dim.strides[0]),
-        steps: summed.strides[side],
-    };
-    // SAFETY: the caller's promise.
-    unsafe {
-        let left = matrix(left, rows, 0);
-        let used = match dot.left {
-            Element::F16 => left.zeros_from::<u16>(summed.size),
-            Element::BF16 => left.zeros_from::<u16>(summed.size),
-            Element::F32 => left.zeros_from::<u32>(summed.size),
-            Element::F64 => left.zeros_from::<u64>(summed.size),
-            _ => return None,
-        };
-        let right = matrix(right, columns, 1);
-        let rest = used..summed.size;
-        let finite = rest.is_empty()
-            || match dot.right {
-                Element::F16 => right.is_below(rest, 0x7c00u16),
-                Element::BF16 => right.is_below(rest, 0x7f80u16),
-                Element::F32 => right.is_below(rest, 0x7f80_0000u32),
-                Element::F64 => right.is_below(rest, 0x7ff0_0000_0000_0000u64),
-                _ => false,
-            };
-        (finite && used < summed.size).then_some(used)
+    for side in [0, 1] {
+        let (own, other) = (matrix(side), matrix(1 - side));
+        // SAFETY: the caller's promise.
+        unsafe {
+            let used = own.zeros_from();
+            if used < summed.size && other.is_finite(used..summed.size) {
+                let mut dot = dot.clone();
+                dot.summed[0].size = used;
+                return Some(dot);
+            }
+            let used = own.turned().zeros_from();
+            if used < lines[side].size && other.is_finite(0..summed.size) {
+                clear(dot.result.byte_width(), result, lines[side], used, lines[1 - side]);
+                let mut dot = dot.clone();
+                let dims = if side == 0 { &mut dot.rows } else { &mut dot.columns };
+                dims[0].size = used;
+                return Some(dot);
+            }
+        }
     }
+    None
+}
+
+/// Sets the lines of a result from one on to zero.
+///
+/// # Safety
+///
+/// They are there, as the dimensions say, and nobody else's.
+unsafe fn clear(width: usize, result: *mut u8, lines: Dim, from: usize, others: Dim) {
+    let lines = (from..lines.size, lines.strides[1] * width as isize);
+    let others = (0..others.size, others.strides[1] * width as isize);
+    // The inner loop is that of which elements lie closer together.
+    let (outer, inner) = match lines.1.unsigned_abs() < others.1.unsigned_abs() {
+        true => (others, lines),
+        false => (lines, others),
+    };
+    for line in outer.0 {
+        let start = result.wrapping_offset(line as isize * outer.1);
+        if inner.1 == width as isize {
+            let bytes = inner.0.len() * width;
+            // SAFETY: the caller's promise; these lie one after the other.
+            unsafe { start.wrapping_add(inner.0.start * width).write_bytes(0, bytes) };
+            continue;
+        }
+        for place in inner.0.clone() {
+            // SAFETY: the caller's promise.
+            unsafe { start.wrapping_offset(place as isize * inner.1).write_bytes(0, width) };
+        }
+    }
+}
+
+/// An operand: lines and steps, how many of them there are and how far apart they lie.
+struct Matrix {
+    data: *const u8,
+    element: Element,
+    lines: (usize, isize),
+    steps: (usize, isize),
 }
 
 /// The bits of a float.
@@ -85,17 +120,30 @@ macro_rules! bits {
 bits!(u16 u32 u64);
 
 impl Matrix {
-    /// The first of the steps from which on all is zero, of the blocks that begin there.
+    /// Lines for steps, steps for lines.
+    fn turned(&self) -> Matrix {
+        Matrix { lines: self.steps, steps: self.lines, ..*self }
+    }
+
+    /// The step from which on all is zero, or where the block that it is in ends.
     ///
     /// # Safety
     ///
-    /// There are so many steps of floats with such bits.
-    unsafe fn zeros_from<B: Bits>(&self, steps: usize) -> usize {
-        let mut used = steps;
+    /// The elements are there.
+    unsafe fn zeros_from(&self) -> usize {
+        let mut used = self.steps.0;
         while used > 0 {
             let begin = (used - 1) / BLOCK * BLOCK;
             // SAFETY: the caller's promise.
-            if unsafe { self.largest::<B>(begin..used, B::default()) } > B::default() {
+            let zero = unsafe {
+                match self.element {
+                    Element::F16 | Element::BF16 => self.largest(begin..used, 0u16) == 0,
+                    Element::F32 => self.largest(begin..used, 0u32) == 0,
+                    Element::F64 => self.largest(begin..used, 0u64) == 0,
+                    _ => false,
+                }
+            };
+            if !zero {
                 break;
             }
             used = begin;
@@ -103,36 +151,47 @@ impl Matrix {
         used
     }
 
-    /// Whether the magnitudes of some steps have bits below these.
-    ///
     /// # Safety
     ///
     /// As for [`Matrix::zeros_from`].
-    unsafe fn is_below<B: Bits>(&self, steps: std::ops::Range<usize>, bits: B) -> bool {
-        let limit = bits;
+    unsafe fn is_finite(&self, steps: Range<usize>) -> bool {
+        fn is_below<B: Ord>(largest: B, infinity: B) -> bool {
+            largest < infinity
+        }
         // SAFETY: the caller's promise.
-        unsafe { self.largest::<B>(steps, limit) < limit }
+        unsafe {
+            match self.element {
+                Element::F16 => is_below(self.largest(steps, 0x7bff), 0x7c00u16),
+                Element::BF16 => is_below(self.largest(steps, 0x7f7f), 0x7f80u16),
+                Element::F32 => is_below(self.largest(steps, 0x7f7f_ffff), 0x7f80_0000u32),
+                Element::F64 => {
+                    let infinity = f64::INFINITY.to_bits();
+                    is_below(self.largest(steps, infinity - 1), infinity)
+                }
+                _ => false,
+            }
+        }
     }
 
     /// The largest magnitude in some steps, or one above `enough` if there is such.
     ///
     /// # Safety
     ///
-    /// As for [`Matrix::zeros_from`].
-    unsafe fn largest<B: Bits>(&self, steps: std::ops::Range<usize>, enough: B) -> B {
-        let (rows, apart) = self.rows;
+    /// As for [`Matrix::zeros_from`]; the elements have such bits.
+    unsafe fn largest<B: Bits>(&self, steps: Range<usize>, enough: B) -> B {
         let data = self.data.cast::<B>();
         let mut largest = B::default();
         // The inner loop is that of which elements lie closer together.
-        let by_rows = self.steps.unsigned_abs() <= apart.unsigned_abs();
-        let lines = if by_rows { 0..rows } else { steps.clone() };
-        let along = if by_rows { steps } else { 0..rows };
-        let (outer, inner) = if by_rows { (apart, self.steps) } else { (self.steps, apart) };
-        for line in lines {
-            let start = data.wrapping_offset(line as isize * outer);
-            for place in along.clone() {
+        let lines = 0..self.lines.0;
+        let (outer, inner) = match self.steps.1.unsigned_abs() <= self.lines.1.unsigned_abs() {
+            true => ((lines, self.lines.1), (steps, self.steps.1)),
+            false => ((steps, self.steps.1), (lines, self.lines.1)),
+        };
+        for line in outer.0 {
+            let start = data.wrapping_offset(line as isize * outer.1);
+            for place in inner.0.clone() {
                 // SAFETY: the caller's promise.
-                let bits = unsafe { *start.wrapping_offset(place as isize * inner) };
+                let bits = unsafe { *start.wrapping_offset(place as isize * inner.1) };
                 largest = largest.max(bits.magnitude());
             }
             if largest > enough {
