@@ -370,6 +370,7 @@ fn groups_of_every_width() {
                         ..case()
                     };
                     check(&case, &Context::default());
+                    check(&Case { features_last: false, ..case }, &Context::default());
                 }
             }
         }

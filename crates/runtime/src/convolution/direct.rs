@@ -76,13 +76,82 @@ pub(super) unsafe fn run<E: Elements>(
     let zeros = room.as_ptr().cast::<f32>();
     // SAFETY: there is room for them.
     unsafe { zeros.write_bytes(0, most) };
-    for lines in Line::of_parts(&inner, &plans) {
-        let operands = [left.cast(), zeros.cast_const(), right.cast()];
-        // SAFETY: the caller's promise.
-        unsafe { Piece::new(&inner, lines, operands, result.cast()).run(context)? };
-    }
+    let operands = [left.cast(), zeros.cast_const(), right.cast()];
+    let piece = |lines| Piece::new(context, &inner, lines, operands, result.cast());
+    let pieces = Line::of_parts(&inner, &plans).into_iter().map(piece);
+    let pieces: Vec<Piece> = pieces.filter(|piece| piece.places > 0 && piece.outputs > 0).collect();
+    // SAFETY: the caller's promise.
+    unsafe { run_all(context, &pieces)? };
     drop(padded);
     Ok(true)
+}
+
+/// Computes all pieces, and so that threads wait for each other as seldom as if they were one.
+///
+/// # Safety
+///
+/// As for [`super::run`].
+unsafe fn run_all(context: &Context, pieces: &[Piece]) -> Result<()> {
+    // Where the window of each is packed; after the last, how much room all take.
+    let mut starts = vec![0];
+    for (i, piece) in pieces.iter().enumerate() {
+        starts.push(starts[i] + piece.all_panels() * piece.panel_size());
+    }
+    let packed = scratch::<f32>(starts[pieces.len()])?;
+    let window = Address(packed.as_ptr().cast::<f32>());
+    let place = |(number, piece): (usize, &Piece), panel: usize| {
+        window.get().wrapping_add(starts[number] + panel * piece.panel_size())
+    };
+    // Which piece, and which of its panels or tasks, a number is that counts those of all.
+    fn of<'p, 'a>(
+        pieces: &'p [Piece<'a>],
+        mut number: usize,
+        count: impl Fn(&Piece) -> usize,
+    ) -> Option<((usize, &'p Piece<'a>), usize)> {
+        for piece in pieces.iter().enumerate() {
+            match number.checked_sub(count(piece.1)) {
+                Some(rest) => number = rest,
+                None => return Some((piece, number)),
+            }
+        }
+        None
+    }
+    // What one task alone needs it packs itself, so that it has it in its cache.
+    let is_shared = |piece: &Piece| piece.chunks > 1;
+    let panels = |piece: &Piece| if is_shared(piece) { piece.all_panels() } else { 0 };
+    let count: usize = pieces.iter().map(panels).sum();
+    let grain = 1 + GRAIN / 8 * count / starts[pieces.len()].max(1);
+    context.parallel_for(count, grain, |begin, end| {
+        for number in begin..end {
+            let Some((piece, panel)) = of(pieces, number, panels) else { return };
+            // SAFETY: every panel has room of its own; the window is the caller's promise.
+            unsafe { piece.1.pack(panel, place(piece, panel)) };
+        }
+    });
+    let tasks = |piece: &Piece| piece.chunks * piece.shares;
+    let count: usize = pieces.iter().map(tasks).sum();
+    let work = |piece: &Piece| piece.places * piece.panel_size() * piece.all_panels();
+    let work: usize = pieces.iter().map(work).sum();
+    context.parallel_for(count, 1 + GRAIN * count / work.max(1), |begin, end| {
+        let mut chunk = Chunk::default();
+        for number in begin..end {
+            let Some((piece, task)) = of(pieces, number, tasks) else { return };
+            let (number, share) = (task / piece.1.shares, task % piece.1.shares);
+            let panels = piece.1.all_panels();
+            piece.1.find(number, &mut chunk);
+            for panel in share * panels / piece.1.shares..(share + 1) * panels / piece.1.shares {
+                let window = place(piece, panel);
+                // SAFETY: there is room for the panel; tasks are different parts of the result.
+                unsafe {
+                    if !is_shared(piece.1) {
+                        piece.1.pack(panel, window);
+                    }
+                    piece.1.compute(&chunk, panel, window);
+                }
+            }
+        }
+    });
+    Ok(())
 }
 
 fn pays(c: &Convolution, plans: &[Plan]) -> bool {
@@ -130,6 +199,12 @@ struct Piece<'a> {
     /// Taps whose elements all lie together, in every window.
     run: usize,
     places: usize,
+    /// Where the values of one output are in the window.
+    steps: Steps,
+    tiles: usize,
+    /// Tasks are so many chunks of the tiles, each with so many shares of the panels.
+    chunks: usize,
+    shares: usize,
 }
 
 // SAFETY: threads write different places of the result.
@@ -137,6 +212,7 @@ unsafe impl Sync for Piece<'_> {}
 
 impl<'a> Piece<'a> {
     fn new(
+        context: &Context,
         c: &'a Convolution,
         lines: Vec<Line>,
         [left, zeros, right]: [*const f32; 3],
@@ -149,7 +225,7 @@ impl<'a> Piece<'a> {
             Some(line) if groups == 1 && line.is_apart(features as isize) => line.taps.len().max(1),
             _ => 1,
         };
-        Piece {
+        let mut piece = Piece {
             run,
             taps: lines.iter().map(|line| line.taps.len()).product(),
             places: c.images * lines.iter().map(|line| line.places).product::<usize>(),
@@ -162,7 +238,20 @@ impl<'a> Piece<'a> {
             right,
             features,
             outputs,
-        }
+            steps: Steps::default(),
+            tiles: 0,
+            chunks: 1,
+            shares: 1,
+        };
+        piece.find_steps();
+        let rows = piece.kernels.rows;
+        piece.tiles = piece.places.div_ceil(rows);
+        let most = (ADDRESSES / (rows * piece.runs().max(1))).clamp(1, TILES);
+        let (wanted, panels) = (ROUNDS * context.threads(), piece.all_panels().max(1));
+        // Where places are few, threads share them and take some panels each.
+        piece.chunks = piece.tiles.div_ceil(most).max(wanted.div_ceil(panels).min(piece.tiles));
+        piece.shares = wanted.div_ceil(piece.chunks.max(1)).min(panels);
+        piece
     }
 
     /// Panels of each group.
@@ -170,71 +259,26 @@ impl<'a> Piece<'a> {
         self.outputs.div_ceil(self.kernels.lanes)
     }
 
+    fn all_panels(&self) -> usize {
+        self.panels() * self.c.feature_groups.max(1)
+    }
+
+    fn panel_size(&self) -> usize {
+        self.taps * self.features * self.kernels.lanes
+    }
+
     /// Stretches of elements that each window has.
     fn runs(&self) -> usize {
         self.taps / self.run
     }
 
-    /// # Safety
-    ///
-    /// As for [`super::run`].
-    unsafe fn run(&self, context: &Context) -> Result<()> {
-        if self.places == 0 || self.c.outputs == 0 {
-            return Ok(());
-        }
-        let panels = self.panels() * self.c.feature_groups.max(1);
-        let panel_size = self.taps * self.features * self.kernels.lanes;
-        let rows = self.kernels.rows;
-        let tiles = self.places.div_ceil(rows);
-        let most = (ADDRESSES / (rows * self.runs().max(1))).clamp(1, TILES);
-        let wanted = ROUNDS * context.threads();
-        let (least, steps) = (tiles.div_ceil(most), self.steps());
-        // Where places are few, threads share them and take some panels each.
-        let chunks = least.max(wanted.div_ceil(panels).min(tiles));
-        let shares = wanted.div_ceil(chunks).min(panels);
-        let packed = scratch::<f32>(panels * panel_size)?;
-        let window = Address(packed.as_ptr().cast::<f32>());
-        let place = |panel: usize| window.get().wrapping_add(panel * panel_size);
-        // What one task alone needs it packs itself, so that it has it in its cache.
-        let is_shared = chunks > 1;
-        if is_shared {
-            context.parallel_for(panels, 1 + GRAIN / 8 / panel_size.max(1), |begin, end| {
-                for panel in begin..end {
-                    // SAFETY: every panel has room of its own; the window is the caller's promise.
-                    unsafe { self.pack(panel, &steps, place(panel)) };
-                }
-            });
-        }
-        let work = self.places * panel_size * panels / (chunks * shares);
-        context.parallel_for(chunks * shares, 1 + GRAIN / work.max(1), |begin, end| {
-            let mut chunk = Chunk::default();
-            for task in begin..end {
-                let (number, share) = (task / shares, task % shares);
-                let edge = |number: usize| number * tiles / chunks;
-                self.find(edge(number)..edge(number + 1), tiles, &mut chunk);
-                for panel in share * panels / shares..(share + 1) * panels / shares {
-                    // SAFETY: there is room for the panel; tasks are different parts of the result.
-                    unsafe {
-                        if !is_shared {
-                            self.pack(panel, &steps, place(panel));
-                        }
-                        self.compute(&chunk, panel, place(panel));
-                    }
-                }
-            }
-        });
-        Ok(())
-    }
-
-    /// Where the values of one output are in the window.
-    fn steps(&self) -> Steps {
+    fn find_steps(&mut self) {
         let stride = self.c.right_feature_stride;
-        let mut steps = Steps::default();
         for at in Line::all_taps(&self.lines) {
-            steps.places.extend((0..self.features).map(|feature| at + feature as isize * stride));
+            let feature = |feature: usize| at + feature as isize * stride;
+            self.steps.places.extend((0..self.features).map(feature));
         }
-        steps.find_runs();
-        steps
+        self.steps.find_runs();
     }
 
     /// The first output of a panel, among all, and how many it has.
@@ -247,20 +291,21 @@ impl<'a> Piece<'a> {
     /// # Safety
     ///
     /// The window can be read, and there is room for a panel.
-    unsafe fn pack(&self, panel: usize, steps: &Steps, into: *mut f32) {
+    unsafe fn pack(&self, panel: usize, into: *mut f32) {
         let (first, count) = self.outputs_of(panel);
         let stride = self.c.output_strides[0];
         let lanes: Vec<isize> =
             (first..first + count).map(|output| output as isize * stride).collect();
         let from = self.right.wrapping_offset(self.c.right_start).cast();
         // SAFETY: the caller's promise.
-        unsafe { pack::<f32, f32>(from, &lanes, steps, self.kernels.lanes, into) };
+        unsafe { pack::<f32, f32>(from, &lanes, &self.steps, self.kernels.lanes, into) };
     }
 
-    /// Finds where the elements and results of some of all tiles are.
-    fn find(&self, numbers: std::ops::Range<usize>, tiles: usize, chunk: &mut Chunk) {
+    /// Finds where the elements and results of a chunk's tiles are.
+    fn find(&self, number: usize, chunk: &mut Chunk) {
+        let numbers = number * self.tiles / self.chunks..(number + 1) * self.tiles / self.chunks;
         let Chunk { rows, elements, result } = chunk;
-        let edge = |number: usize| number * self.places / tiles;
+        let edge = |number: usize| number * self.places / self.tiles;
         rows.clear();
         elements.clear();
         result.clear();

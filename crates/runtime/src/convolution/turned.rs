@@ -1,12 +1,12 @@
 //! Convolutions whose places lie side by side, as in NCHW, but not those that products take or make together: under
-//! strides and dilation, neighbours in memory belong to different products. Operands are copied into pictures whose
-//! lanes lie together, and results made there.
+//! strides and dilation, neighbours in memory belong to different products, and groups are products too thin to pay for
+//! their packing. Operands are copied into pictures whose lanes lie together, and results made there.
 
 use rxla_base::Result;
 
 use super::parts::Plan;
 use super::pictures::{Lanes, Pictures, Turned};
-use super::{Convolution, Spatial, plan, run_in_parts};
+use super::{Convolution, Spatial, direct, plan, run_in_parts};
 use crate::context::Context;
 use crate::element::{Element, Elements};
 
@@ -27,12 +27,15 @@ pub(super) unsafe fn run<E: Elements>(
 ) -> Result<bool> {
     let [y, x] = c.spatial[..] else { return Ok(false) };
     let elements = [c.left, c.right, c.result].map(E::known);
-    if elements != [Element::F32; 3] || [c.feature_groups, c.batch_groups] != [1; 2] {
+    if elements != [Element::F32; 3] || c.batch_groups != 1 {
         return Ok(false);
     }
     let (dims, plans) = ([y, x], [plan(&y), plan(&x)]);
-    let lanes = lanes_to_copy(c, &plans);
-    let scattered = is_scattered(c, dims, &plans);
+    let (lanes, scattered) = match c.feature_groups {
+        1 => (lanes_to_copy(c, &plans), is_scattered(c, dims, &plans)),
+        _ if has_thin_groups(c, dims, &plans) => (Some(Lanes::Features), true),
+        _ => (None, false),
+    };
     if lanes.is_none() && !scattered {
         return Ok(false);
     }
@@ -72,7 +75,9 @@ pub(super) unsafe fn run<E: Elements>(
     }
     // SAFETY: the caller's promise, and what was copied or is made is as large as the description says.
     unsafe {
-        run_in_parts::<E>(context, &inner, left, right, into)?;
+        if !direct::run::<E>(context, &inner, left, right, into)? {
+            run_in_parts::<E>(context, &inner, left, right, into)?;
+        }
         if let Some(turned) = turned {
             turned.put(context);
         }
@@ -98,4 +103,14 @@ fn lanes_to_copy(c: &Convolution, plans: &[Plan; 2]) -> Option<Lanes> {
 /// Whether the places of a part of the result are apart from each other, and its outputs, too.
 fn is_scattered(c: &Convolution, dims: [Spatial; 2], plans: &[Plan; 2]) -> bool {
     plans[1].parts.len() > 1 && c.outputs >= LEAST && Turned::suits(c, dims)
+}
+
+/// Whether groups have so few outputs that turning the operand and the result is less work than packing for products,
+/// and enough that lanes of outputs are full.
+fn has_thin_groups(c: &Convolution, dims: [Spatial; 2], plans: &[Plan; 2]) -> bool {
+    let thin = if cfg!(test) { 2..=32 } else { 8..=32 };
+    thin.contains(&(c.outputs / c.feature_groups))
+        && dims[1].left_stride == 1
+        && plans.iter().all(|plan| plan.spread == 1)
+        && Turned::suits(c, dims)
 }
