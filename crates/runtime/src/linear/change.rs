@@ -18,6 +18,8 @@ pub(super) struct Change<'a, T> {
 
 /// Sums that are computed side by side.
 const LANES: usize = 32;
+/// As many of what is left.
+const FEW: usize = 8;
 
 /// Numbers that are worth a thread's while.
 const GRAIN: usize = 1 << 14;
@@ -157,24 +159,36 @@ fn products<T: Number, const ROWS: usize>(rows: [&[T]; ROWS], column: &[T]) -> [
     let mut result = [T::default(); ROWS];
     for r in 0..ROWS {
         let rest = rows[r].as_chunks::<LANES>().1;
-        for (lane, (&value, &factor)) in rest.iter().zip(tail).enumerate() {
-            sums[r][lane] = sums[r][lane].plus_product(value, factor);
+        let ((values, last), (factors, last_factors)) =
+            (rest.as_chunks::<FEW>(), tail.as_chunks::<FEW>());
+        let few = &mut sums[r].as_chunks_mut::<FEW>().0[0];
+        for (&values, &factors) in values.iter().zip(factors) {
+            let mut now = *few;
+            for lane in 0..FEW {
+                now[lane] = now[lane].plus_product(values[lane], factors[lane]);
+            }
+            *few = now;
         }
-        result[r] = total(sums[r]);
+        let mut sum = total(&sums[r]);
+        for (&value, &factor) in last.iter().zip(last_factors) {
+            sum = sum.plus_product(value, factor);
+        }
+        result[r] = sum;
     }
     result
 }
 
 #[inline(always)]
-fn total<T: Number>(mut sums: [T; LANES]) -> T {
-    let mut width = LANES / 2;
-    while width > 0 {
-        for lane in 0..width {
-            sums[lane] = sums[lane].plus(sums[lane + width]);
-        }
-        width /= 2;
+fn total<T: Number>(sums: &[T; LANES]) -> T {
+    let (mut half, mut quarter) = ([T::default(); LANES / 2], [T::default(); LANES / 4]);
+    for lane in 0..LANES / 2 {
+        half[lane] = sums[lane].plus(sums[lane + LANES / 2]);
     }
-    sums[0]
+    for lane in 0..LANES / 4 {
+        quarter[lane] = half[lane].plus(half[lane + LANES / 4]);
+    }
+    let [a, b, c, d, e, f, g, h] = quarter;
+    a.plus(b).plus(c.plus(d)).plus(e.plus(f).plus(g.plus(h)))
 }
 
 for_each_set! {
@@ -330,7 +344,7 @@ fn together<T: Number, const ROWS: usize>(
             *value = changed;
             sums[r][lane] = sums[r][lane].plus_product(changed, factor);
         }
-        result[r] = total(sums[r]);
+        result[r] = total(&sums[r]);
     }
     result
 }
