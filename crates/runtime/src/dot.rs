@@ -56,7 +56,7 @@ impl Dot {
         if self.result.is_integer() && !(self.left.is_integer() && self.right.is_integer()) {
             return Err(Error::unimplemented("a product of floats as integers"));
         }
-        let mut code = vec![self.left as i64, self.right as i64, self.result as i64];
+        let mut code = vec![self.left as i64, self.right as i64, self.result as i64, -1];
         code.push(self.batch.len() as i64);
         for dim in &self.batch {
             code.push(dim.size as i64);
@@ -71,13 +71,11 @@ impl Dot {
         }
         Ok(code)
     }
-
-    /// Where in that array the size of the last dimension of columns stands.
-    pub fn columns_at(&self) -> usize {
-        let before = 4 + 4 * self.batch.len() + 1 + 3 * self.rows.len();
-        before + 1 + 3 * self.columns.len().saturating_sub(1)
-    }
 }
+
+/// Where in that array stands how many columns are shown, if that is not below zero; there has to be one
+/// dimension of rows and one of columns then, and others are zero.
+pub const SHOWN: usize = 3;
 
 /// Reads arrays that descriptions encoded themselves as.
 pub(crate) struct Decoder {
@@ -150,10 +148,13 @@ pub unsafe extern "C" fn rxla_dot_of<E: Elements>(
     guard(|| {
         // SAFETY: the caller's promise.
         let (context, mut code) = unsafe { (Context::from_ptr(context), Decoder::new(code)) };
-        let dot = Dot {
-            left: code.element()?,
-            right: code.element()?,
-            result: code.element()?,
+        let [left_element, right_element] = [code.element()?, code.element()?];
+        let result_element = code.element()?;
+        let shown = usize::try_from(code.next()).ok();
+        let mut dot = Dot {
+            left: left_element,
+            right: right_element,
+            result: result_element,
             batch: {
                 let count = code.size();
                 let dim = |code: &mut Decoder| BatchDim {
@@ -167,8 +168,32 @@ pub unsafe extern "C" fn rxla_dot_of<E: Elements>(
             summed: code.dims(),
         };
         // SAFETY: the caller's promise.
-        unsafe { run::<E>(context, &dot, left, right, result) }
+        unsafe {
+            if let Some(shown) = shown {
+                hide(&mut dot, shown, result);
+            }
+            run::<E>(context, &dot, left, right, result)
+        }
     })
+}
+
+/// Leaves columns from one on out of a product; they are zero.
+///
+/// # Safety
+///
+/// The result is as large as `dot` says, and nobody else uses it.
+unsafe fn hide(dot: &mut Dot, shown: usize, result: *mut u8) {
+    let ([rows], [columns]) = (&dot.rows[..], &mut dot.columns[..]) else { return };
+    if shown >= columns.size {
+        return;
+    }
+    let width = dot.result.byte_width();
+    for place in places(&dot.batch) {
+        let matrix = result.wrapping_offset(place[2] * width as isize);
+        // SAFETY: the caller's promise.
+        unsafe { zeros::clear(width, matrix, *columns, shown, *rows) };
+    }
+    columns.size = shown;
 }
 
 /// # Safety

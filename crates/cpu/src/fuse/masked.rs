@@ -1,9 +1,11 @@
 //! Products of which a mask hides the last columns: `select(row + start >= column, f(product), …)`, as in causal
-//! attention. Columns that no row of a tile looks at are not computed, and what stands there is whatever the
-//! memory held: `select` drops it.
+//! attention. Columns that no row of a tile looks at are zero instead: `select` drops them anyway.
 
-use rxla_hlo::op::{ComparisonDirection, Dot};
-use rxla_hlo::{BinaryKind, ElementType, InstructionId, Module, Op, UnaryKind};
+use rxla_hlo::op::{Compare, ComparisonDirection, Dot, Iota, Select};
+use rxla_hlo::{
+    ArrayLiteral, ArrayShape, BinaryKind, ComputationId, ElementType, InstructionId, Literal,
+    Module, Op, Shape, UnaryKind,
+};
 use rxla_passes::view;
 
 /// The columns that are looked at: those before a number and so many more.
@@ -17,20 +19,62 @@ pub(crate) struct Seen {
 pub(crate) const LARGEST: i64 = 1 << 29;
 /// Instructions that a search may go through.
 const SEARCH: usize = 64;
-/// The frontend attribute of a fusion that says which of its operands is the number, and how many more.
-const SEEN: &str = "rxla_seen_columns";
 
-/// Marks a fusion.
-pub(super) fn mark(module: &mut Module, fusion: InstructionId, operand: usize, more: i64) {
-    let attributes = &mut module[fusion].info_mut().frontend_attributes;
-    attributes.insert(SEEN.to_owned(), format!("{operand}+{more}"));
+/// Writes zeros for the other columns of a product, in a computation with the number.
+pub(super) fn hide(
+    module: &mut Module,
+    computation: ComputationId,
+    product: InstructionId,
+    before: InstructionId,
+    more: i64,
+) -> InstructionId {
+    let number = view::element_type(module, before).expect("a number");
+    let value = ArrayShape::scalar(view::element_type(module, product).expect("an array"));
+    let dims = view::dims(module, product).expect("an array").clone();
+    let array = |ty: ElementType| Shape::array(ty, dims.clone());
+    let more = module.add_constant(
+        computation,
+        match number {
+            ElementType::S32 => Literal::scalar(more as i32),
+            _ => Literal::scalar(more),
+        },
+    );
+    let zero = ArrayLiteral::zeros(&value).expect("a number takes little memory");
+    let zero = module.add_constant(computation, Literal::Array(zero));
+    let mut add = |name: &str, op: Op, shape: Shape, operands: &[InstructionId]| {
+        module.add_instruction(computation, name, op, shape, operands)
+    };
+    let sum = Op::binary(BinaryKind::Add);
+    let end = add("end", sum, Shape::array(number, []), &[before, more]);
+    let iota = Iota { iota_dimension: dims.len() as i64 - 1 };
+    let columns = add("columns", iota.into(), array(number), &[]);
+    let ends = add("ends", Op::broadcast([]), array(number), &[end]);
+    let less = Compare { direction: ComparisonDirection::Lt, comparison_type: None };
+    let shown = add("shown", less.into(), array(ElementType::Pred), &[columns, ends]);
+    let zeros = add("zeros", Op::broadcast([]), array(value.element_type), &[zero]);
+    let select = Op::Select(Select {});
+    add("seen", select, array(value.element_type), &[shown, product, zeros])
 }
 
-/// What a fusion's mark says: an operand, and how many more columns than that are looked at.
-pub(crate) fn marked(module: &Module, fusion: InstructionId) -> Option<(usize, i64)> {
-    let text = module[fusion].info()?.frontend_attributes.get(SEEN)?;
-    let (operand, more) = text.split_once('+')?;
-    Some((operand.parse().ok()?, more.parse().ok()?))
+/// What [`hide`] wrote: the product, the number, and how many more columns than that are shown.
+pub(crate) fn shown(
+    module: &Module,
+    seen: InstructionId,
+) -> Option<(InstructionId, InstructionId, i64)> {
+    let operands = |id: InstructionId| module[id].operands();
+    let (Op::Select(_), [shown, product, zeros]) = (&module[seen].op, operands(seen)) else {
+        return None;
+    };
+    let Op::Compare(compare) = &module[*shown].op else { return None };
+    let [columns, ends] = [operands(*shown)[0], operands(*shown)[1]];
+    let end = view::broadcast_scalar(module, ends)?;
+    let [before, more] = view::binary(module, end, BinaryKind::Add)?;
+    let last = view::dims(module, seen)?.len() as i64 - 1;
+    let counts = matches!(&module[columns].op, Op::Iota(iota) if iota.iota_dimension == last);
+    let (is_less, more) =
+        (compare.direction == ComparisonDirection::Lt, view::splat(module, more)?);
+    let hides = is_less && counts && view::is_positive_zero(module, *zeros);
+    hides.then_some((*product, before, more.integer(0)?))
 }
 
 /// The columns of a product that are looked at, if those are not all by a comparison of rows and columns.

@@ -99,26 +99,24 @@ fn build(
         copies.insert(id, copy);
     }
     let last = update.unwrap_or(dot);
-    module.set_root(copies[&last]);
+    let mut root = copies[&last];
+    if let Some(Seen { before, more }) = seen {
+        let own = copies.get(&before).copied().unwrap_or_else(|| {
+            operands.push(before);
+            let name = format!("param_{}", operands.len() - 1);
+            let shape = module[before].shape.clone();
+            module.add_parameter(computation, &name, shape)
+        });
+        root = masked::hide(module, computation, root, own, more);
+    }
+    module.set_root(root);
     let shape = module[last].shape.clone();
     let op = Op::Fusion(Fusion {
         kind: FusionKind::Output,
         output_to_operand_aliasing: Vec::new(),
         calls: computation,
     });
-    let before = seen.as_ref().map(|seen| {
-        operands.iter().position(|&operand| operand == seen.before).unwrap_or_else(|| {
-            let name = format!("param_{}", operands.len());
-            let shape = module[seen.before].shape.clone();
-            module.add_parameter(computation, &name, shape);
-            operands.push(seen.before);
-            operands.len() - 1
-        })
-    });
     let fusion = module.add_like(last, op, shape, &operands);
-    if let (Some(before), Some(seen)) = (before, seen) {
-        masked::mark(module, fusion, before, seen.more);
-    }
     if !crate::program::is_product(module, fusion) {
         module.remove_instruction(fusion);
         module.remove_computation(computation);

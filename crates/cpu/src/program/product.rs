@@ -1,12 +1,12 @@
 //! Products that read their operands out of larger arrays, or write their result into one: fusions of a
 //! `dot` with slices and an update, for which the runtime is told where the parts lie, and how many columns
-//! are looked at.
+//! are shown.
 
 use rxla_base::Result;
 use rxla_hlo::op::{self, FusionKind};
 use rxla_hlo::{ArrayShape, ElementType, InstructionId, Module, Op};
 use rxla_kernel::{BinaryOp, Builder, ComparePredicate, Convert, Scalar, Type, Value};
-use rxla_runtime::dot::Dot;
+use rxla_runtime::dot::SHOWN;
 
 use super::Driver;
 use super::runtime::{Call, strided_product, strides};
@@ -28,7 +28,7 @@ struct Product<'m> {
     /// Where the result goes; if nowhere, it is the fusion's.
     result: &'m ArrayShape,
     update: Option<Part<'m>>,
-    /// The operand that says how many columns are looked at, and how many more there are.
+    /// The operand that says how many columns are shown, and how many more there are; others are zero.
     seen: Option<(usize, i64)>,
 }
 
@@ -69,6 +69,10 @@ fn read(module: &Module, id: InstructionId) -> Option<Product<'_>> {
         }
         _ => (root, None),
     };
+    let (dot, seen) = match masked::shown(module, dot) {
+        Some((dot, before, more)) => (dot, Some((number(before)?, more))),
+        None => (dot, None),
+    };
     let Op::Dot(op) = &module[dot].op else { return None };
     let side = |index: usize| {
         let id = operands(dot)[index];
@@ -82,19 +86,15 @@ fn read(module: &Module, id: InstructionId) -> Option<Product<'_>> {
         Some(Part { operand: number(id)?, starts: Vec::new(), whole: part, part })
     };
     let (sides, result) = ([side(0)?, side(1)?], shape(dot)?);
-    let product = Product { dot: op, sides, result, update, seen: masked::marked(module, id) };
+    let product = Product { dot: op, sides, result, update, seen };
     description(&product).is_some().then_some(product)
 }
 
 fn description(product: &Product<'_>) -> Option<Vec<i64>> {
-    described(product)?.encode().ok()
-}
-
-fn described(product: &Product<'_>) -> Option<Dot> {
     let Product { dot, sides: [left, right], result, update, .. } = product;
     let out = update.as_ref().map_or(*result, |update| update.whole);
     let strides = [strides(left.whole), strides(right.whole), strides(out)];
-    strided_product(dot, left.part, right.part, result, strides)
+    strided_product(dot, left.part, right.part, result, strides)?.encode().ok()
 }
 
 impl Driver<'_> {
@@ -125,13 +125,12 @@ impl Driver<'_> {
         let offset = b.index(offset as i64);
         let mut code = b.offset(self.constants, offset);
         if let Some(columns) = self.seen_columns(b, &product, compute) {
-            // The same description, but for how many columns there are.
+            // The same description, but for how many columns are shown.
             let bytes = 8 * description.len() as u64;
             let own = b.alloca(bytes, 8);
             let count = b.index(bytes as i64);
             b.call_runtime("memcpy", vec![own, code, count], Some(Type::PTR));
-            let at = described(&product).map_or(0, |dot| dot.columns_at());
-            let at = b.index(at as i64);
+            let at = b.index(SHOWN as i64);
             b.store(own, at, columns);
             code = own;
         }
@@ -141,7 +140,7 @@ impl Driver<'_> {
         Ok(true)
     }
 
-    /// How many columns are looked at, if a mask hides some.
+    /// How many columns are shown, if a mask hides some.
     fn seen_columns(
         &mut self,
         b: &mut Builder,

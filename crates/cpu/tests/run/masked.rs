@@ -40,7 +40,9 @@ fn check(mask: &str, sides: &str, marked: bool) {
     let module = module(&PROGRAM.replace("MASK", mask).replace("SIDES", sides));
     let mut optimized = (*module).clone();
     optimize(&mut optimized).unwrap();
-    assert_eq!(optimized.to_string().contains("rxla_seen_columns"), marked, "{mask}");
+    let findings = rxla_hlo::verify(&optimized);
+    assert!(findings.is_empty(), "{findings:?}");
+    assert_eq!(optimized.to_string().contains("%seen"), marked, "{mask}");
     let executable = compile(&module, &Options::default()).unwrap();
     let wave = |count: usize| (0..count).map(|i| (i as f32 * 0.37).sin()).collect::<Vec<f32>>();
     for start in [0, 1, 37, 299, 300, 5000, -1, -39, -40, -41, i32::MAX, i32::MAX - 20, i32::MIN] {

@@ -69,7 +69,7 @@ pub(super) unsafe fn without_zeros(
 /// # Safety
 ///
 /// They are there, as the dimensions say, and nobody else's.
-unsafe fn clear(width: usize, result: *mut u8, lines: Dim, from: usize, others: Dim) {
+pub(super) unsafe fn clear(width: usize, result: *mut u8, lines: Dim, from: usize, others: Dim) {
     let lines = (from..lines.size, lines.strides[1] * width as isize);
     let others = (0..others.size, others.strides[1] * width as isize);
     // The inner loop is that of which elements lie closer together.
