@@ -27,7 +27,7 @@ pub struct Step<T> {
 }
 
 /// The largest radix. Larger prime factors cost more by butterflies than by other ways.
-pub const LARGEST_RADIX: usize = 31;
+pub const LARGEST_RADIX: usize = 47;
 
 impl<T: Real> Steps<T> {
     /// The steps, if the length has small factors only.
@@ -119,7 +119,7 @@ mod tests {
     fn factors_multiply_to_the_length_and_places_are_an_order() {
         for length in 2..300 {
             let Some(steps) = Steps::<f64>::new(length) else {
-                assert!((33..length + 1).any(|p| length % p == 0), "{length}");
+                assert!((LARGEST_RADIX + 1..=length).any(|p| length % p == 0), "{length}");
                 continue;
             };
             assert_eq!(steps.steps.iter().map(|step| step.radix).product::<usize>(), length);
@@ -129,7 +129,7 @@ mod tests {
         }
         assert_eq!(radices(1024), Some(vec![8, 8, 4, 4]));
         assert_eq!(radices(500), Some(vec![5, 5, 5, 4]));
-        assert_eq!(radices(37), None);
+        assert_eq!(radices(53), None);
     }
 
     #[test]

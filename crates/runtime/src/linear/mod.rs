@@ -1,7 +1,7 @@
-//! `rxla_cholesky`, `rxla_potrf`, `rxla_getrf` and `rxla_triangular_solve`, for batches of matrices of any size.
+//! Factors of matrices, triangular systems, eigenvalues and singular values, for batches of matrices of any size.
 //!
-//! Nearly all the work of large ones is done by the micro-kernels of products ([`cholesky`],
-//! [`triangular`]); many small ones are done side by side in the lanes of vectors ([`lanes`]). Which way is
+//! Nearly all the work of large ones is done by the micro-kernels of products ([`cholesky`], [`triangular`], [`lu`],
+//! [`blocks`] of reflections), but for reductions to two or three diagonals ([`change`]); many small ones are done side by side in the lanes of vectors ([`lanes`]). Which way is
 //! taken, and in what order sums are computed, follows from the sizes alone.
 
 mod bisect;
