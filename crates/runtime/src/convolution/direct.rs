@@ -328,10 +328,13 @@ impl<'a> Piece<'a> {
                 let mut into = image * self.c.image_strides[1];
                 now.clear();
                 now.push(image * self.c.image_strides[0]);
-                for line in &self.lines {
+                for (number, line) in self.lines.iter().enumerate() {
                     let at = of(line.places);
                     into += line.target(at);
                     let here = line.elements(at);
+                    // Of a run the first tap is enough.
+                    let is_run = self.run > 1 && number + 1 == self.lines.len();
+                    let here = if is_run { &here[..1] } else { here };
                     next.clear();
                     for &so_far in &now {
                         next.extend(here.iter().map(|&element| {
@@ -343,7 +346,7 @@ impl<'a> Piece<'a> {
                     }
                     std::mem::swap(&mut now, &mut next);
                 }
-                for (run, &at) in now.iter().step_by(self.run).enumerate() {
+                for (run, &at) in now.iter().enumerate() {
                     elements[start + run * height + row] = match at {
                         OUTSIDE => self.zeros,
                         _ => self.left.wrapping_offset(at),
