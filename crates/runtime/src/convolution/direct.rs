@@ -25,8 +25,9 @@ const LEAST_PLACES: usize = if cfg!(test) { 1 } else { 48 };
 const LEAST_OUTPUTS: usize = if cfg!(test) { 1 } else { 16 };
 /// Features of a tap that are fewer than is good for a loop.
 const FEW_FEATURES: usize = 32;
-/// Bytes of a panel of the window that are gone through before the next tile.
-const PANEL_BYTES: usize = 128 << 10;
+/// Values that are summed before the next tile, if taps end there: a panel of so many stays in the cache, and shorter
+/// chains of sums round less.
+const STEPS: usize = if cfg!(test) { 8 } else { 512 };
 /// Tiles of a task, at most, and addresses of elements that it holds.
 const TILES: usize = 16;
 const ADDRESSES: usize = 1 << 13;
@@ -367,7 +368,7 @@ impl<'a> Piece<'a> {
         let first = panel / self.panels() * self.features;
         let features = self.features * self.run;
         let run_size = features * self.kernels.lanes;
-        let most = (PANEL_BYTES / (run_size * size_of::<f32>()).max(1)).max(1);
+        let most = (STEPS / features.max(1)).max(1);
         let mut run = 0;
         loop {
             let runs = most.min(self.runs() - run);
