@@ -8,7 +8,9 @@
 //!   does its work alone. So nobody ever waits for work that has not begun, and no lock is held
 //!   while work runs.
 //! - Pieces are multiples of the grain (but the last), and every index is in one piece; which
-//!   thread runs a piece, and how long pieces are, differs from run to run. What must not depend
+//!   thread runs a piece, and how long pieces are, differs from run to run. The caller begins at the
+//!   first and workers at the last, so that loops over the same array find most of their part in their
+//!   core's own cache. What must not depend
 //!   on that is for the work to see to, by keeping partial results by grain, not by piece.
 
 use std::any::Any;
@@ -58,12 +60,20 @@ struct Slot {
     taken: AtomicBool,
     open: AtomicBool,
     inside: AtomicU32,
-    /// The next index that nobody took.
-    next: AtomicUsize,
+    /// Pieces that somebody took, and those of them that were taken from the end.
+    claimed: AtomicUsize,
+    from_end: AtomicUsize,
     count: AtomicUsize,
     piece: AtomicUsize,
     thunk: AtomicPtr<c_void>,
     arguments: AtomicPtr<c_void>,
+}
+
+/// Where who takes pieces begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    First,
+    Last,
 }
 
 thread_local! {
@@ -161,12 +171,13 @@ impl Pool {
         let pieces = grains.min(self.threads() * PIECES_PER_THREAD);
         slot.piece.store(grains.div_ceil(pieces) * grain, Ordering::Relaxed);
         slot.count.store(count, Ordering::Relaxed);
-        slot.next.store(0, Ordering::Relaxed);
+        slot.claimed.store(0, Ordering::Relaxed);
+        slot.from_end.store(0, Ordering::Relaxed);
         slot.thunk.store(thunk as *mut c_void, Ordering::Relaxed);
         slot.arguments.store(arguments.cast_mut(), Ordering::Relaxed);
         slot.open.store(true, Ordering::SeqCst);
         self.shared.wake(pieces - 1);
-        slot.take_pieces();
+        slot.take_pieces(End::First);
         slot.open.store(false, Ordering::SeqCst);
         slot.wait_until_left();
         slot.taken.store(false, Ordering::Release);
@@ -224,7 +235,7 @@ impl Slot {
         }
         self.inside.fetch_add(1, Ordering::SeqCst);
         if self.open.load(Ordering::SeqCst) {
-            self.take_pieces();
+            self.take_pieces(End::Last);
         }
         if self.inside.fetch_sub(1, Ordering::SeqCst) == CALLER_SLEEPS | 1 {
             // The caller may have looked meanwhile and left: waking nobody does no harm.
@@ -232,7 +243,8 @@ impl Slot {
         }
     }
 
-    fn take_pieces(&self) {
+    /// As many pieces are taken from both ends as there are, so that none is taken twice.
+    fn take_pieces(&self, end: End) {
         let outer = INSIDE.replace(true);
         let count = self.count.load(Ordering::Relaxed);
         let piece = self.piece.load(Ordering::Relaxed);
@@ -242,11 +254,18 @@ impl Slot {
         let thunk = unsafe {
             std::mem::transmute::<*mut c_void, Thunk>(self.thunk.load(Ordering::Relaxed))
         };
-        loop {
-            let begin = self.next.fetch_add(piece, Ordering::Relaxed);
-            if begin >= count {
-                break;
-            }
+        let pieces = count.div_ceil(piece);
+        let mut from_begin = 0;
+        while self.claimed.fetch_add(1, Ordering::Relaxed) < pieces {
+            let index = match end {
+                // Only the caller begins there.
+                End::First => {
+                    from_begin += 1;
+                    from_begin - 1
+                }
+                End::Last => pieces - 1 - self.from_end.fetch_add(1, Ordering::Relaxed),
+            };
+            let begin = index * piece;
             let end = count.min(begin + piece);
             // SAFETY: the promise of whoever called `run`; `begin..end` is taken once.
             unsafe { thunk(arguments, begin as i64, end as i64) };
