@@ -30,6 +30,7 @@ mod gemm;
 pub mod linear;
 pub mod pool;
 pub mod scratch;
+mod seats;
 pub mod sort;
 pub mod status;
 pub mod symbols;

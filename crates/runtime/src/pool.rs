@@ -4,6 +4,7 @@
 //! What holds here:
 //! - Workers spin for some microseconds after the last work they saw and then sleep, so that a
 //!   program that is busy pays fractions of a microsecond for a fork, and an idle one nothing.
+//! - Who sleeps is woken on another processor than the caller's, see [`crate::seats`].
 //! - A loop inside a piece runs on the thread that meets it. A caller that finds all slots taken
 //!   does its work alone. So nobody ever waits for work that has not begun, and no lock is held
 //!   while work runs.
@@ -23,6 +24,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::context::Context;
+use crate::seats::Seats;
 
 /// A piece of work as compiled code passes it: `thunk(arguments, begin, end)`. It must not unwind.
 pub type Thunk = unsafe extern "C" fn(arguments: *const c_void, begin: i64, end: i64);
@@ -48,6 +50,7 @@ struct Shared {
     published: AtomicU32,
     sleeping: AtomicU32,
     ending: AtomicBool,
+    seats: Seats,
 }
 
 /// A loop being run. `open` is true while pieces may be taken; a worker enters by counting itself
@@ -95,12 +98,17 @@ impl Pool {
             published: AtomicU32::new(0),
             sleeping: AtomicU32::new(0),
             ending: AtomicBool::new(false),
+            seats: Seats::for_workers(threads.saturating_sub(1)),
         });
         let workers = (1..threads)
             .map_while(|index| {
                 let shared = Arc::clone(&shared);
                 let name = format!("rxla-worker-{index}");
-                std::thread::Builder::new().name(name).spawn(move || shared.work()).ok()
+                let work = move || {
+                    shared.seats.enter(index - 1);
+                    shared.work();
+                };
+                std::thread::Builder::new().name(name).spawn(work).ok()
             })
             .collect();
         Arc::new(Pool { shared, workers })
@@ -201,6 +209,9 @@ impl Shared {
     fn wake(&self, helpers: usize) {
         self.published.fetch_add(1, Ordering::SeqCst);
         let sleeping = self.sleeping.load(Ordering::SeqCst) as usize;
+        if helpers.min(sleeping) > 0 {
+            self.seats.leave_mine();
+        }
         match helpers.min(sleeping) {
             0 => {}
             1 => atomic_wait::wake_one(&self.published),
