@@ -64,8 +64,8 @@ impl Line {
     pub(super) fn is_apart(&self, step: isize) -> bool {
         let is_run = |place: usize| {
             let elements = self.elements(place);
-            elements.windows(2).all(|pair| pair[1] - pair[0] == step)
-                && !elements.contains(&OUTSIDE)
+            !elements.contains(&OUTSIDE)
+                && elements.windows(2).all(|pair| pair[1] - pair[0] == step)
         };
         (0..self.places).all(is_run)
     }
