@@ -316,6 +316,8 @@ fn singular_vectors_multiply_to_the_matrix() {
         (1, 16, 16),
         (1, 40, 33),
         (1, 20, 70),
+        (2, 30, 9),
+        (1, 90, 17),
     ];
     for (batch, rows, columns) in sizes {
         for scale in [1.0, 1e-25, 1e25] {
@@ -334,6 +336,11 @@ fn singular_vectors_multiply_to_the_matrix() {
     // Large enough for several threads.
     check_singular::<f32>(1, 110, &numbers::<f32>(160 * 110), 1.0);
     check_singular::<C>(1, 150, &numbers::<C>(70 * 150), 1.0);
+    check_singular::<f32>(1, 70, &numbers::<f32>(300 * 70), 1.0);
+    // A triangle with zeros on its diagonal.
+    let mut lacking = numbers::<f64>(64 * 20);
+    lacking.chunks_mut(20).for_each(|row| (row[3], row[19]) = (row[2], C::default()));
+    check_singular::<f64>(1, 20, &lacking, 1.0);
 }
 
 /// Ranks below the size, zeros, and diagonals in either order.

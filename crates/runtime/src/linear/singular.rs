@@ -1,13 +1,13 @@
 //! `rxla_gesdd`: singular values and vectors, by reflections to two diagonals and implicit QR steps; many values
-//! without vectors by halving intervals.
+//! without vectors by halving intervals. Matrices much higher than wide, or wider than high, are made triangles first.
 
 use num_complex::Complex;
 use rxla_base::{Error, Result};
 
 use super::change::{Change, multiply_rows};
 use super::eigen::Wanted;
-use super::number::{Number, Real};
-use super::qr::expand_matrix;
+use super::number::{Number, Real, Strided};
+use super::qr::{expand_matrix, factor_matrix, reflect_columns};
 use super::reflect::{largest, reflection, scaling, transposed_inner};
 use super::turns::{Turn, Vectors, turn};
 use super::{bisect, check, copied, each, with_number};
@@ -150,20 +150,29 @@ unsafe fn solve_body<T: Number>(
         tall.iter_mut().for_each(|value| *value = value.scaled(factor));
     }
     let wanted = !left.is_empty() || !right.is_empty();
+    // Columns of the basis that the longer vectors make.
+    let breadth = if turned { right.len() / columns.max(1) } else { left.len() / rows.max(1) };
+    // Much higher than wide, it is a basis times a triangle, which has the same values and shorter vectors.
+    let mut factors = None;
+    if suits_triangle(high, wide) {
+        let mut taus = vec![T::default(); wide];
+        factor_matrix(context, &mut tall, wide, &mut taus);
+        let triangle = triangle_of(&tall, wide);
+        factors = Some((std::mem::replace(&mut tall, triangle), taus));
+    }
+    let (height, across) = if factors.is_some() { (wide, wide) } else { (high, breadth) };
     let mut beside = vec![T::Part::ZERO; wide];
     let mut taus = vec![T::default(); 2 * wide];
     let (left_taus, right_taus) = taus.split_at_mut(wide);
     if wide > 0 {
         bidiagonalise(context, &mut tall, wide, values, &mut beside, left_taus, right_taus);
     }
-    // Columns of the basis that the longer vectors make.
-    let breadth = if turned { right.len() / columns.max(1) } else { left.len() / rows.max(1) };
     let mut vectors = None;
     if wanted {
-        let long = long_basis(context, &tall, high, wide, breadth, left_taus);
+        let long = long_basis(context, &tall, height, wide, across, left_taus);
         let short = short_basis(context, &tall, wide, right_taus);
         vectors = Some([
-            Vectors::new(breadth, high, |vector, element| long[element * breadth + vector]),
+            Vectors::new(across, height, |vector, element| long[element * across + vector]),
             Vectors::new(wide, wide, |vector, element| short[element * wide + vector]),
         ]);
     }
@@ -186,10 +195,36 @@ unsafe fn solve_body<T: Number>(
     };
     let from = |place: usize| order.get(place).copied().unwrap_or(place);
     // With A = U S Vᴴ, the adjoint is V S Uᴴ.
+    let mut room = Vec::new();
+    let basis = if turned {
+        room.resize(high * breadth, T::default());
+        &mut room[..]
+    } else {
+        &mut *left
+    };
+    for (element, row) in basis.chunks_mut(breadth).enumerate() {
+        if element < height {
+            for (place, value) in row[..across].iter_mut().enumerate() {
+                *value = long.get(from(place), element);
+            }
+            row[across..].fill(T::default());
+        } else {
+            row.fill(T::default());
+            if let Some(value) = row.get_mut(element) {
+                *value = T::of(T::Part::ONE, T::Part::ZERO);
+            }
+        }
+    }
+    if let Some((reflections, taus)) = factors {
+        let start = basis.as_mut_ptr();
+        let reflected = Strided { start, row: breadth as isize, column: 1 };
+        // SAFETY: the basis, which is as high as the reflections, is ours.
+        unsafe { reflect_columns(context, &reflections, wide, &taus, reflected, breadth) };
+    }
     if turned {
         for (place, row) in right.chunks_mut(columns).enumerate() {
             for (element, value) in row.iter_mut().enumerate() {
-                *value = long.get::<T>(from(place), element).conjugate();
+                *value = room[element * breadth + place].conjugate();
             }
         }
         for (element, row) in left.chunks_mut(wide).enumerate() {
@@ -198,11 +233,6 @@ unsafe fn solve_body<T: Number>(
             }
         }
     } else {
-        for (element, row) in left.chunks_mut(breadth).enumerate() {
-            for (place, value) in row.iter_mut().enumerate() {
-                *value = long.get(from(place), element);
-            }
-        }
         for (place, row) in right.chunks_mut(columns).enumerate() {
             for (element, value) in row.iter_mut().enumerate() {
                 *value = short.get::<T>(from(place), element).conjugate().scaled(sign(place));
@@ -210,6 +240,22 @@ unsafe fn solve_body<T: Number>(
         }
     }
     true
+}
+
+/// Whether a matrix is so much higher than wide that it is made a triangle first: half of the arithmetic with two
+/// diagonals, and all of the turns of rows that are not in the triangle, become products of blocks.
+fn suits_triangle(high: usize, wide: usize) -> bool {
+    const LEAST: usize = 8;
+    wide >= LEAST && 3 * high >= 5 * wide
+}
+
+/// The triangle of a factored matrix.
+fn triangle_of<T: Number>(factored: &[T], wide: usize) -> Vec<T> {
+    let mut triangle = vec![T::default(); wide * wide];
+    for (i, (into, from)) in triangle.chunks_mut(wide).zip(factored.chunks(wide)).enumerate() {
+        into[i..].copy_from_slice(&from[i..]);
+    }
+    triangle
 }
 
 /// The first columns of the product of the reflections on the left.
