@@ -8,6 +8,7 @@ mod bisect;
 mod blocks;
 mod change;
 mod cholesky;
+mod columns;
 mod divide;
 mod eigen;
 mod lanes;

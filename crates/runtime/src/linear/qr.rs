@@ -8,6 +8,7 @@ use num_complex::Complex;
 use rxla_base::{Error, Result};
 
 use super::blocks::{Product, Reflections};
+use super::columns::{Columns, HIGH};
 use super::number::{Number, Real, Strided};
 use super::reflect::{project, reflect, reflection};
 use super::{check, copied, each, with_number};
@@ -132,7 +133,7 @@ pub(super) fn factor_matrix<T: Number>(
     columns: usize,
     taus: &mut [T],
 ) {
-    if taus.len() < MANY {
+    if taus.len() < MANY && matrix.len() < HIGH * columns {
         // SAFETY: it asks for nothing but instructions, which it sees to.
         return unsafe { factor(matrix, columns, taus) };
     }
@@ -140,19 +141,16 @@ pub(super) fn factor_matrix<T: Number>(
     for (index, taus) in taus.chunks_mut(block).enumerate() {
         let (first, last) = (index * block, index * block + taus.len());
         let below = &mut matrix[first * columns..];
-        let mut tall = columns_of(below, columns, first..last);
-        // SAFETY: as above.
-        unsafe { factor(&mut tall, taus.len(), taus) };
-        for (row, from) in below.chunks_mut(columns).zip(tall.chunks(taus.len())) {
-            row[first..last].copy_from_slice(from);
-        }
+        let mut tall = Columns::copied(below, columns, first..last);
+        tall.factor(taus);
+        tall.store(below, columns, first);
         if last < columns {
-            make_unit(&mut tall, taus.len());
+            let vectors = tall.vectors();
             let start = below.as_mut_ptr().wrapping_add(last);
             let rest = Strided { start, row: columns as isize, column: 1 };
             // SAFETY: the matrix is ours.
             unsafe {
-                Reflections::new(&tall, taus, Product::Adjoint).apply(
+                Reflections::new(&vectors, taus, Product::Adjoint).apply(
                     context,
                     rest,
                     columns - last,
@@ -169,7 +167,7 @@ pub(super) fn expand_matrix<T: Number>(
     columns: usize,
     taus: &[T],
 ) {
-    if taus.len() < MANY {
+    if taus.len() < MANY && matrix.len() < HIGH * columns {
         // SAFETY: it asks for nothing but instructions, which it sees to.
         return unsafe { expand(matrix, columns, taus) };
     }
@@ -183,13 +181,12 @@ pub(super) fn expand_matrix<T: Number>(
     for (index, taus) in taus.chunks(block).enumerate().rev() {
         let (first, last) = (index * block, index * block + taus.len());
         let below = &mut matrix[first * columns..];
-        let mut tall = columns_of(below, columns, first..last);
+        let mut tall = Columns::copied(below, columns, first..last);
         if last < columns {
             for row in below.chunks_mut(columns).take(taus.len()) {
                 row[last..].fill(T::default());
             }
-            let mut vectors = tall.clone();
-            make_unit(&mut vectors, taus.len());
+            let vectors = tall.vectors();
             let start = below.as_mut_ptr().wrapping_add(last);
             let rest = Strided { start, row: columns as isize, column: 1 };
             // SAFETY: the matrix is ours.
@@ -201,11 +198,8 @@ pub(super) fn expand_matrix<T: Number>(
                 );
             }
         }
-        // SAFETY: as above.
-        unsafe { expand(&mut tall, taus.len(), taus) };
-        for (row, from) in below.chunks_mut(columns).zip(tall.chunks(taus.len())) {
-            row[first..last].copy_from_slice(from);
-        }
+        tall.expand(taus);
+        tall.store(below, columns, first);
     }
 }
 
