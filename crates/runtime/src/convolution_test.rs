@@ -274,6 +274,29 @@ fn shared_products() {
     }
 }
 
+/// Groups of fewer and more outputs than a vector has, one after the other in rows of products.
+#[test]
+fn shared_products_of_groups() {
+    sets::forced::each(|| {
+        for (features, outputs, groups) in
+            [(4, 4, 8), (8, 8, 4), (7, 5, 3), (15, 3, 2), (9, 40, 4), (16, 16, 2), (33, 20, 3)]
+        {
+            for features_last in [true, false] {
+                let case = Case {
+                    images: 3,
+                    features: features * groups,
+                    outputs: outputs * groups,
+                    feature_groups: groups,
+                    spatial: vec![(9, 3, 1, 1, 1, 1, 1, false), (7, 3, 1, 1, 1, 1, 1, true)],
+                    features_last,
+                    ..case()
+                };
+                check(&case, &Context::default());
+            }
+        }
+    });
+}
+
 #[test]
 fn values_that_are_not_finite_stay_in_their_windows() {
     for spatial in [vec![(9, 3, 1, 1, 1, 1, 1, false); 2], vec![(9, 7, 1, 0, 0, 1, 1, false); 2]] {

@@ -14,6 +14,7 @@
 mod forward;
 mod gradient;
 mod line;
+mod narrow;
 mod transform;
 mod window;
 
@@ -47,7 +48,7 @@ pub(super) unsafe fn run<E: Elements>(
     let elements = [convolution.left, convolution.right, convolution.result].map(E::known);
     if convolution.method == Method::Direct
         || elements != [Element::F32; 3]
-        || [convolution.feature_groups, convolution.batch_groups] != [1; 2]
+        || convolution.batch_groups != 1
     {
         return Ok(false);
     }
@@ -60,13 +61,13 @@ pub(super) unsafe fn run<E: Elements>(
             if forward::pays(convolution, [y, x]) {
                 return forward::run(context, convolution, [y, x], left, right, result);
             }
-            if gradient::pays(convolution, [y, x]) {
+            if convolution.feature_groups == 1 && gradient::pays(convolution, [y, x]) {
                 return gradient::run(context, convolution, [y, x], left, right, result);
             }
         }
         match line::dimension(convolution) {
-            Some(dim) => line::run(context, convolution, dim, left, right, result),
-            None => Ok(false),
+            Some(dim) if convolution.feature_groups == 1 => line::run(context, convolution, dim, left, right, result),
+            _ => Ok(false),
         }
     }
 }
@@ -101,14 +102,14 @@ enum Sum {
     GoesOn,
 }
 
-/// The products of `count` rows of `k` values with a panel; rows of the left operand and of the result are so far from
+/// The products of `count` rows of `k` values with a panel of `width` outputs, whole vectors of them; rows of the left operand and of the result are so far from
 /// each other.
 ///
 /// # Safety
 ///
 /// They can be read, and there is room for as many rows of products.
 unsafe fn multiply(
-    [count, k]: [usize; 2],
+    [count, k, width]: [usize; 3],
     a: *const f32,
     b: *const f32,
     c: *mut f32,
@@ -121,20 +122,21 @@ unsafe fn multiply(
     let edge = |tile: usize| tile * count / tiles;
     for tile in 0..tiles {
         let (first, rows) = (edge(tile), edge(tile + 1) - edge(tile));
-        for column in (0..PANEL).step_by(2 * kernels.lanes) {
+        for column in (0..width).step_by(2 * kernels.lanes) {
+            let vectors = ((width - column) / kernels.lanes).min(2);
             let tile = Strided {
                 k,
                 a: a.wrapping_add(first * a_row),
                 a_row,
                 a_step: 1,
                 b: b.wrapping_add(column),
-                b_step: PANEL,
+                b_step: width,
                 c: c.wrapping_add(first * c_row + column),
                 c_row: c_row as isize,
                 add: sum == Sum::GoesOn,
             };
             // SAFETY: the caller's promise.
-            unsafe { kernels.run(2, rows, &tile) };
+            unsafe { kernels.run(vectors, rows, &tile) };
         }
     }
 }

@@ -28,11 +28,16 @@ const MOST_KEPT: usize = 2 << 20;
 const GRAIN: usize = 1 << 14;
 /// Patches of a block: fewer, and the window is read too often; more, and nothing is gained.
 const BLOCK: [usize; 2] = [48, 96];
+/// Patches of a block at least where there are groups, whose windows are small.
+const LEAST_OF_GROUPS: usize = 12;
+/// Features and outputs of a group from which on products are worth the transforms.
+const LEAST_GROUP: usize = if cfg!(test) { 2 } else { 4 };
 
 pub(super) fn pays(c: &Convolution, dims: [Spatial; 2]) -> bool {
     let together = dims.map(|dim| dim.output / dim.right_dilation.max(1));
     dims.iter().all(|dim| dim.kernel == 3 && dim.right_dilation > 0)
         && c.features.min(c.outputs) >= LEAST_FEATURES
+        && (c.feature_groups == 1 || c.features.min(c.outputs) / c.feature_groups >= LEAST_GROUP)
         && Patches::new(c.images, together).len() >= LEAST_PATCHES
         // Lanes of the result are last, or are brought where they go in the end.
         && (c.output_strides[1] == 1 || Turned::suits(c, dims))
@@ -73,7 +78,7 @@ pub(super) unsafe fn run(
     let outcome = Outcome::default();
     match &jobs[..] {
         // SAFETY: the caller's promise.
-        [job] if panels_pay(context, job) => unsafe { panels(context, &window, job, &outcome)? },
+        [job] if panels_pay(context, &window, job) => unsafe { panels(context, &window, job, &outcome)? },
         // SAFETY: the caller's promise.
         _ => unsafe { blocks(context, &window, &jobs, &outcome)? },
     }
@@ -163,10 +168,10 @@ impl Job {
 }
 
 /// Whether patches are so few that they are worth keeping, and panels enough for all threads.
-fn panels_pay(context: &Context, job: &Job) -> bool {
+fn panels_pay(context: &Context, window: &Window, job: &Job) -> bool {
     let bytes = job.patches().len() * POINTS * row(job.elements.lanes) * size_of::<f32>();
     let panels = job.result.lanes.div_ceil(PANEL);
-    bytes <= MOST_KEPT && panels >= 2 * context.threads()
+    window.groups == 1 && bytes <= MOST_KEPT && panels >= 2 * context.threads()
 }
 
 /// All patches, panel by panel.
@@ -205,7 +210,7 @@ unsafe fn panels(context: &Context, window: &Window, job: &Job, outcome: &Outcom
                     let into = products.wrapping_add(point * count * PANEL);
                     let b = transformed.add(point * size);
                     let rows = [element_row, PANEL];
-                    multiply([count, features], a, b, into, rows, Sum::Begins);
+                    multiply([count, features, PANEL], a, b, into, rows, Sum::Begins);
                 }
                 (0..count).fold(true, |finite, patch| {
                     let from = products.wrapping_add(patch * PANEL);
@@ -243,16 +248,18 @@ unsafe fn blocks(
     if outcome.out_of_memory.load(Ordering::Relaxed) {
         return Ok(());
     }
-    let values = POINTS * (row(window.features) + row(window.outputs));
+    let [features, outputs] = [window.features, window.outputs].map(|size| size * window.groups);
+    let values = POINTS * (row(features) + row(outputs));
+    let least = if window.groups == 1 { BLOCK[0] } else { LEAST_OF_GROUPS };
     for job in jobs {
         let patches = job.patches().len();
         let most =
-            (system::second_cache() / 2 / (values * size_of::<f32>())).clamp(BLOCK[0], BLOCK[1]);
+            (system::second_cache() / 2 / (values * size_of::<f32>())).clamp(least, BLOCK[1]);
         // Whole tiles, and work for all threads.
         let rows = strided::for_f32().rows;
         let most = most.min(patches.div_ceil(context.threads())).max(1).next_multiple_of(rows);
         context.parallel_for(patches.div_ceil(most), 1, |begin, end| {
-            let Some(room) = outcome.room(most * values + window.features) else { return };
+            let Some(room) = outcome.room(most * values + features) else { return };
             for block in begin..end {
                 let (first, count) = (block * most, most.min(patches - block * most));
                 let room = room.as_ptr().cast();
@@ -279,7 +286,7 @@ unsafe fn compute_block(
     (first, count): (usize, usize),
     room: *mut f32,
 ) -> bool {
-    let (features, outputs) = (window.features, window.outputs);
+    let [features, outputs] = [window.features, window.outputs].map(|size| size * window.groups);
     let (element_row, product_row) = (row(features), row(outputs));
     let products = room.wrapping_add(count * POINTS * element_row);
     let zeros = products.wrapping_add(count * POINTS * product_row);
@@ -295,9 +302,8 @@ unsafe fn compute_block(
             for panel in 0..window.panels() {
                 let number = point * window.panels() + panel;
                 let b = transformed.get().wrapping_add(number * window.panel_size());
-                let into = products.wrapping_add(point * count * product_row + panel * PANEL);
-                let rows = [element_row, product_row];
-                multiply([count, features], a, b, into, rows, Sum::Begins);
+                let into = products.wrapping_add(point * count * product_row);
+                window.multiply(panel, count, a, b, into, [element_row, product_row]);
             }
         }
         (0..count).fold(true, |finite, patch| {

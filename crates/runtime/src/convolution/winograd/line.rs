@@ -293,7 +293,7 @@ impl Work<'_> {
                             .add(number * self.panel_size() + begin * self.c.features * PANEL);
                         let into = products.add(point * count * product_row + panel * PANEL);
                         let k = present.len() * self.c.features;
-                        multiply([count, k], a, b, into, [element_row, product_row], sum);
+                        multiply([count, k, PANEL], a, b, into, [element_row, product_row], sum);
                     }
                 }
                 begin = present.end;
