@@ -69,7 +69,7 @@ impl Emitter<'_> {
         Node { frame: node.frame, id, leaf: 0, index }
     }
 
-    fn needs(&mut self, node: &Node) -> Result<Needs> {
+    pub(crate) fn needs(&mut self, node: &Node) -> Result<Needs> {
         if let Some(leaf) = self.frames[node.frame].leaves.get(&node.id) {
             return Ok(match leaf {
                 Leaf::Outer(frame, id) => vec![Node { frame: *frame, id: *id, ..node.clone() }],
@@ -90,7 +90,6 @@ impl Emitter<'_> {
             Op::Unary(_)
             | Op::Binary(_)
             | Op::Compare(_)
-            | Op::Select(_)
             | Op::Clamp(_)
             | Op::Convert(_)
             | Op::ReducePrecision(_)
@@ -98,6 +97,10 @@ impl Emitter<'_> {
                 let count = instruction.operands().len();
                 (0..count).map(|number| same(self, number)).collect::<Result<_>>()?
             }
+            Op::Select(_) => match self.choice(node)? {
+                Some(number) => vec![same(self, number)?],
+                None => (0..3).map(|number| same(self, number)).collect::<Result<_>>()?,
+            },
             Op::Copy(_) | Op::AddDependency(_) | Op::OptimizationBarrier(_) | Op::Domain(_) => {
                 vec![Node { leaf: node.leaf, ..self.operand(node, 0, node.index.clone()) }]
             }
@@ -223,6 +226,8 @@ impl Emitter<'_> {
                 let ty = element_type(0)?;
                 self.at(depth, |b| ops::compare(b, op, ty, x[0], x[1]))?
             }
+            // Where a mask leaves no choice.
+            Op::Select(_) if operands.len() == 1 => return Ok(operands[0]),
             Op::Select(_) => {
                 let condition = x[0].one()?;
                 self.at(depth, |b| ops::select(b, condition, x[1], x[2]))?

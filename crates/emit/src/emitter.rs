@@ -7,6 +7,7 @@ use rxla_hlo::{InstructionId, Module};
 use rxla_kernel::{Builder, LoopKind, Statement, Value};
 
 use crate::affine::{Affine, Index, Symbol};
+use crate::mask::Probe;
 use crate::plan::{Learned, NestId, NestPlan, Origin, Plan};
 use crate::transpose::Staging;
 use crate::{Element, Source};
@@ -34,6 +35,8 @@ pub(crate) struct Emitter<'a> {
     pub(crate) frame_numbers: FxHashMap<(usize, InstructionId), usize>,
     /// How many evaluations are under way inside each other.
     pub(crate) nesting: usize,
+    /// The loop whose border is looked for.
+    pub(crate) probe: Option<Probe>,
 }
 
 /// What is known of an index value.
@@ -47,6 +50,8 @@ pub(crate) struct SymbolInfo {
     pub(crate) definition: Definition,
     /// For a loop's variable in a run that looks.
     pub(crate) origin: Option<Origin>,
+    /// For a column that a mask hides: those after this one are.
+    pub(crate) beyond: Option<Affine>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -106,6 +111,8 @@ pub(crate) struct Cache {
     pub(crate) clamps: FxHashMap<(Affine, i64), Affine>,
     /// Elements used as indices, between 0 and a limit.
     pub(crate) starts: FxHashMap<(Node, i64), Affine>,
+    /// Elements that masks count with.
+    pub(crate) numbers: FxHashMap<Node, Affine>,
     /// The loop whose body the block is, in a run that looks.
     pub(crate) origin: Option<Origin>,
 }
@@ -134,6 +141,7 @@ impl<'a> Emitter<'a> {
             nest_number: 0,
             frame_numbers: FxHashMap::default(),
             nesting: 0,
+            probe: None,
         }
     }
 
@@ -248,12 +256,12 @@ impl<'a> Emitter<'a> {
         Ok(results_of)
     }
 
-    fn open(&mut self) {
+    pub(crate) fn open(&mut self) {
         self.builder.open();
         self.caches.push(Cache::default());
     }
 
-    fn close(&mut self, yields: Vec<Value>) -> rxla_kernel::Block {
+    pub(crate) fn close(&mut self, yields: Vec<Value>) -> rxla_kernel::Block {
         self.caches.pop();
         self.builder.close(yields)
     }
@@ -281,6 +289,6 @@ impl<'a> Emitter<'a> {
         depth: usize,
     ) -> Symbol {
         let definition = Definition::Value(value);
-        self.symbol(SymbolInfo { low, high, depth, definition, origin: None })
+        self.symbol(SymbolInfo { low, high, depth, definition, origin: None, beyond: None })
     }
 }

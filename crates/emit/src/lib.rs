@@ -30,6 +30,7 @@ mod dynamic;
 mod element;
 mod emitter;
 mod job;
+mod mask;
 mod nest;
 mod ops;
 mod plan;

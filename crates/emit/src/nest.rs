@@ -6,6 +6,7 @@ use rxla_kernel::{BinaryOp, LoopKind, Value};
 
 use crate::affine::{Affine, Index};
 use crate::emitter::{Definition, Emitter, Group, SymbolInfo};
+use crate::mask;
 use crate::plan::{NestId, Origin, PlannedLoop};
 
 /// One loop of a nest, or several planned ones that run as one.
@@ -18,6 +19,8 @@ pub(crate) struct Loop {
     pub(crate) cuts: Vec<i64>,
     /// What part of it runs, if not all.
     pub(crate) bounds: Option<(Value, Value)>,
+    /// Whether it runs along a row of which a mask hides the end.
+    pub(crate) has_border: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,6 +68,7 @@ impl Emitter<'_> {
                     style: Style::Loop(LoopKind::Sequential),
                     cuts: if looking { Vec::new() } else { plan.cuts[position].clone() },
                     bounds: None,
+                    has_border: false,
                 }),
             }
         }
@@ -89,6 +93,11 @@ impl Emitter<'_> {
         let innermost = loops.iter_mut().rev().find(|each| each.style != Style::Straight);
         if let Some(innermost) = innermost {
             innermost.style = Style::Loop(kind);
+        }
+        if let Some(last) = loops.last_mut() {
+            let plain = last.style != Style::Straight && last.members.len() == 1;
+            let long = last.size() >= mask::SHORTEST;
+            last.has_border = plan.has_border && plain && long && last.cuts.is_empty();
         }
         loops
     }
@@ -128,6 +137,13 @@ impl Emitter<'_> {
                 return Ok(carried);
             }
         };
+        if first.has_border
+            && inner.is_empty()
+            && first.bounds.is_none()
+            && let Some(carried) = self.bordered((id, &index), (first, kind), &carried, body)?
+        {
+            return Ok(carried);
+        }
         let mut ends = first.cuts.clone();
         ends.push(first.size());
         let mut start = 0;
@@ -171,7 +187,8 @@ impl Emitter<'_> {
                 block.origin = origin;
             }
             let definition = Definition::Value(variable);
-            let info = SymbolInfo { low: start, high: end - 1, depth, definition, origin };
+            let info =
+                SymbolInfo { low: start, high: end - 1, depth, definition, origin, beyond: None };
             let symbol = self.symbol(info);
             add_to(&mut index, planned, &Affine::symbol(symbol));
             return index;
@@ -185,7 +202,14 @@ impl Emitter<'_> {
                 _ => (0, planned.size - 1),
             };
             let definition = Definition::Member(number);
-            let symbol = self.symbol(SymbolInfo { low, high, depth, definition, origin: None });
+            let symbol = self.symbol(SymbolInfo {
+                low,
+                high,
+                depth,
+                definition,
+                origin: None,
+                beyond: None,
+            });
             members.push((symbol, planned.size));
             add_to(&mut index, planned, &Affine::symbol(symbol));
         }
@@ -227,7 +251,7 @@ pub(crate) fn split_units(loops: &mut Vec<Loop>) -> i64 {
         Style::Loop(_) | Style::Straight => LoopKind::Sequential,
     };
     let cuts = loops[0].cuts.clone();
-    let unit = Loop { members, style: Style::Loop(kind), cuts, bounds: None };
+    let unit = Loop { members, style: Style::Loop(kind), cuts, bounds: None, has_border: false };
     loops.splice(..joined, [unit]);
     units
 }

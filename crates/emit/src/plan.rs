@@ -30,6 +30,8 @@ pub(crate) struct NestPlan {
     pub(crate) apart: Vec<bool>,
     /// Per loop the values at which it is cut.
     pub(crate) cuts: Vec<Vec<i64>>,
+    /// Whether the last loop runs along a row of which a mask hides the end.
+    pub(crate) has_border: bool,
 }
 
 impl NestPlan {
@@ -38,7 +40,12 @@ impl NestPlan {
         let factors: Vec<Vec<i64>> =
             dims.iter().map(|&size| if size == 1 { Vec::new() } else { vec![size] }).collect();
         let count = factors.iter().map(Vec::len).sum();
-        NestPlan { factors, apart: vec![true; count], cuts: vec![Vec::new(); count] }
+        NestPlan {
+            factors,
+            apart: vec![true; count],
+            cuts: vec![Vec::new(); count],
+            has_border: false,
+        }
     }
 
     /// All loops in order, each with its dimension and how far one step of it goes there.
@@ -74,6 +81,8 @@ pub(crate) struct Learned {
     /// A loop and what its inner part should count.
     pub(crate) splits: Vec<(Origin, i64)>,
     pub(crate) cuts: Vec<(Origin, i64)>,
+    /// Loops along rows of which a mask hides the end.
+    pub(crate) borders: Vec<Origin>,
     /// Loops that may not be one with the next.
     pub(crate) apart: Vec<Origin>,
     /// The nests that were run, with their dimensions.
@@ -161,6 +170,9 @@ impl Plan {
             let loops = nest.loops();
             nest.apart = vec![false; loops.len()];
             nest.cuts = vec![Vec::new(); loops.len()];
+            let last = loops.len().wrapping_sub(1);
+            let ends = |origin: &Origin| origin.nest == *id && origin.position == last;
+            nest.has_border = learned.borders.iter().any(ends);
             let of_nest = |origin: &Origin| origin.nest == *id && origin.position < loops.len();
             for origin in learned.apart.iter().filter(|origin| of_nest(origin)) {
                 nest.apart[origin.position] = true;

@@ -139,7 +139,7 @@ pub fn cpu() -> Pipeline {
         ["transpose-folding", "cse", "cse_barrier_expander", "tuple-simplifier", "dce"]
             .map(by_name),
     );
-    steps.extend(["dot-chain-tiling", "dce"].map(by_name));
+    steps.extend(["dot-chain-tiling", "softmax-divide-sinking", "dce"].map(by_name));
     steps.push(by_name("flatten-call-graph"));
     Pipeline { name: "cpu", steps }
 }
@@ -273,6 +273,12 @@ pub const ORDER: &[Order] = &[
         why: "it would merge what is computed once more to save memory",
     },
     Order { before: "cse", after: "dot-chain-tiling", how: How::AllBeforeAny, why: "as above" },
+    Order {
+        before: "dot-chain-tiling",
+        after: "softmax-divide-sinking",
+        how: How::LastBeforeLast,
+        why: "a tile divides its own rows; after the whole product sums would have to be kept for it",
+    },
     Order {
         before: "algsimp",
         after: "tree-reduction-rewriter",

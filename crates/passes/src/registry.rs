@@ -36,6 +36,7 @@ pub const ALL: &[&dyn Pass] = &[
     &simplify::sort_simplifier::SortSimplifier,
     &control::while_loop_simplifier::WhileLoopSimplifier,
     &simplify::slice_hoister::SliceHoister,
+    &canonicalize::softmax_divide_sinking::SoftmaxDivideSinking,
     &canonicalize::topk_decomposer::TopkDecomposer,
     &simplify::transpose_folding::TransposeFolding,
     &canonicalize::tree_reduction_rewriter::TreeReductionRewriter,

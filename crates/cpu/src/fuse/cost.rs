@@ -156,6 +156,10 @@ pub(super) fn work(module: &Module, id: InstructionId) -> f64 {
         Op::Pad(_) | Op::Concatenate(_) | Op::DynamicSlice(_) => 0.5,
         // No more than to load it.
         Op::Iota(_) => 0.0,
+        // A mask, made of indices: where it hides the end of a row, nothing is computed there.
+        Op::Compare(_) if module[id].operands().iter().all(|&o| is_made(module, o, MADE_DEPTH)) => {
+            0.1
+        }
         Op::Broadcast(_) | Op::Reshape(_) | Op::Slice(_) => 0.1,
         Op::ReducePrecision(_) | Op::Transpose(_) => 1.0,
         _ => 0.3,
@@ -241,4 +245,19 @@ pub(super) fn same_place(module: &Module, user: InstructionId, index: usize) -> 
     let op = &module[user].op;
     (op.is_elementwise() || matches!(op, Op::BitcastConvert(_)))
         && elements(module, module[user].operands()[index]) == elements(module, user)
+}
+
+/// How many instructions are looked at one after the other to see where elements come from.
+pub(super) const MADE_DEPTH: u32 = 6;
+
+/// Whether elements are made from indices and single values, with no array to be read.
+pub(super) fn is_made(module: &Module, id: InstructionId, depth: u32) -> bool {
+    let op = &module[id].op;
+    if elements(module, id) == 1 || matches!(op, Op::Iota(_)) {
+        return true;
+    }
+    let passes = op.is_elementwise() || matches!(op, Op::Broadcast(_));
+    passes
+        && depth > 0
+        && module[id].operands().iter().all(|&operand| is_made(module, operand, depth - 1))
 }

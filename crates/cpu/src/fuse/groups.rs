@@ -7,7 +7,8 @@ use rustc_hash::FxHashMap;
 use rxla_hlo::{ComputationId, Dims, InstructionId, Module, Op, Shape};
 
 use super::cost::{
-    BYTE, KERNEL, Role, bytes, elements, may_fuse_operand, operand_count, role, same_place, work,
+    BYTE, KERNEL, MADE_DEPTH, Role, bytes, elements, is_made, may_fuse_operand, operand_count,
+    role, same_place, work,
 };
 use super::overwrite;
 
@@ -271,21 +272,6 @@ fn read_bytes(module: &Module, operand: InstructionId) -> usize {
         Op::Broadcast(_) | Op::Iota(_) | Op::Constant(_) => 0,
         _ => bytes(module, operand),
     }
-}
-
-/// How many instructions are looked at one after the other to see where elements come from.
-const MADE_DEPTH: u32 = 6;
-
-/// Whether elements are made from indices and single values, with no array to be read.
-fn is_made(module: &Module, id: InstructionId, depth: u32) -> bool {
-    let op = &module[id].op;
-    if elements(module, id) == 1 || matches!(op, Op::Iota(_)) {
-        return true;
-    }
-    let passes = op.is_elementwise() || matches!(op, Op::Broadcast(_));
-    passes
-        && depth > 0
-        && module[id].operands().iter().all(|&operand| is_made(module, operand, depth - 1))
 }
 
 /// Whether neighbours in the result of a transposition are no neighbours in its operand.

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use super::{Dim, Dot};
 use crate::element::Element;
+use crate::gemm::sets::for_each_set;
 
 /// Steps or lines that are looked at together.
 const BLOCK: usize = 64;
@@ -101,7 +102,7 @@ struct Matrix {
 }
 
 /// The bits of a float.
-trait Bits: Copy + Ord + Default {
+trait Bits: Copy + Ord + Default + std::ops::BitOr<Output = Self> {
     /// Without the sign.
     fn magnitude(self) -> Self;
 }
@@ -131,19 +132,31 @@ impl Matrix {
     ///
     /// The elements are there.
     unsafe fn zeros_from(&self) -> usize {
-        let mut used = self.steps.0;
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.element {
+                Element::F16 | Element::BF16 => self.used::<u16>(),
+                Element::F32 => self.used::<u32>(),
+                Element::F64 => self.used::<u64>(),
+                _ => self.steps.0,
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`Matrix::zeros_from`]; the elements have such bits.
+    unsafe fn used<B: Bits>(&self) -> usize {
+        let (count, stride) = self.steps;
+        if stride == 1 {
+            // SAFETY: the caller's promise.
+            return unsafe { used_of_lines::<B>(self.data.cast(), self.lines, count) };
+        }
+        let mut used = count;
         while used > 0 {
             let begin = (used - 1) / BLOCK * BLOCK;
             // SAFETY: the caller's promise.
-            let zero = unsafe {
-                match self.element {
-                    Element::F16 | Element::BF16 => self.largest(begin..used, 0u16) == 0,
-                    Element::F32 => self.largest(begin..used, 0u32) == 0,
-                    Element::F64 => self.largest(begin..used, 0u64) == 0,
-                    _ => false,
-                }
-            };
-            if !zero {
+            if unsafe { self.largest(begin..used, B::default()) } != B::default() {
                 break;
             }
             used = begin;
@@ -179,25 +192,107 @@ impl Matrix {
     ///
     /// As for [`Matrix::zeros_from`]; the elements have such bits.
     unsafe fn largest<B: Bits>(&self, steps: Range<usize>, enough: B) -> B {
-        let data = self.data.cast::<B>();
-        let mut largest = B::default();
         // The inner loop is that of which elements lie closer together.
         let lines = 0..self.lines.0;
         let (outer, inner) = match self.steps.1.unsigned_abs() <= self.lines.1.unsigned_abs() {
             true => ((lines, self.lines.1), (steps, self.steps.1)),
             false => ((steps, self.steps.1), (lines, self.lines.1)),
         };
-        for line in outer.0 {
-            let start = data.wrapping_offset(line as isize * outer.1);
+        // SAFETY: the caller's promise.
+        unsafe { largest_of(self.data.cast(), outer, inner, enough) }
+    }
+}
+
+/// Places and how far one is from the next.
+type Places = (Range<usize>, isize);
+
+for_each_set! {
+    /// The largest magnitude, or one above `enough` if there is such.
+    ///
+    /// # Safety
+    ///
+    /// The elements are there.
+    unsafe fn largest_of[B: Bits] =
+        largest_of_body(data: *const B, outer: Places, inner: Places, enough: B) -> B
+}
+
+/// # Safety
+///
+/// See [`largest_of`].
+#[inline(always)]
+unsafe fn largest_of_body<B: Bits>(data: *const B, outer: Places, inner: Places, enough: B) -> B {
+    let mut largest = B::default();
+    for line in outer.0 {
+        let start = data.wrapping_offset(line as isize * outer.1);
+        if inner.1 == 1 {
+            // SAFETY: the caller's promise; these lie one after the other.
+            let bits = unsafe { slice(start, inner.0.clone()) };
+            for bits in bits {
+                largest = largest.max(bits.magnitude());
+            }
+        } else {
             for place in inner.0.clone() {
                 // SAFETY: the caller's promise.
                 let bits = unsafe { *start.wrapping_offset(place as isize * inner.1) };
                 largest = largest.max(bits.magnitude());
             }
-            if largest > enough {
+        }
+        if largest > enough {
+            break;
+        }
+    }
+    largest
+}
+
+for_each_set! {
+    /// Of so many steps that lie together in each line, that from which on all is zero, or where its block ends.
+    ///
+    /// # Safety
+    ///
+    /// The elements are there.
+    unsafe fn used_of_lines[B: Bits] =
+        used_of_lines_body(data: *const B, lines: (usize, isize), steps: usize) -> usize
+}
+
+/// # Safety
+///
+/// See [`used_of_lines`].
+#[inline(always)]
+unsafe fn used_of_lines_body<B: Bits>(
+    data: *const B,
+    lines: (usize, isize),
+    steps: usize,
+) -> usize {
+    let mut used = 0;
+    // A mask shows most in the last line.
+    for line in (0..lines.0).rev() {
+        let start = data.wrapping_offset(line as isize * lines.1);
+        let mut end = steps;
+        while end > used {
+            let begin = (end - 1) / BLOCK * BLOCK;
+            let mut all = B::default();
+            // SAFETY: the caller's promise.
+            for bits in unsafe { slice(start, begin..end) } {
+                all = all | bits.magnitude();
+            }
+            if all != B::default() {
                 break;
             }
+            end = begin;
         }
-        largest
+        used = used.max(end);
+        if used == steps {
+            break;
+        }
     }
+    used
+}
+
+/// # Safety
+///
+/// The elements are there.
+#[inline(always)]
+unsafe fn slice<'a, B>(start: *const B, places: Range<usize>) -> &'a [B] {
+    // SAFETY: the caller's promise.
+    unsafe { std::slice::from_raw_parts(start.wrapping_add(places.start), places.len()) }
 }
