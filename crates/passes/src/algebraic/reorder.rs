@@ -1,6 +1,6 @@
 //! Reshapes, broadcasts, transposes, reversals and iotas.
 
-use rxla_hlo::op::{Broadcast, Iota, Reshape, Reverse, Transpose};
+use rxla_hlo::op::{Broadcast, Dot, Iota, Reshape, Reverse, Transpose};
 use rxla_hlo::{Dims, InstructionId, Literal, Module, Op};
 
 use crate::rewrite::NamedRule;
@@ -23,6 +23,7 @@ pub(super) const RULES: &[NamedRule] = rules![
     transpose_of_new_ones,
     transpose_of_ones,
     transpose_of_reverse,
+    transpose_of_product,
     reverse_nothing,
     reverse_ones,
     reverse_twice,
@@ -204,6 +205,34 @@ fn transpose_of_ones(m: &mut Module, i: InstructionId) -> Option<InstructionId> 
     let dims = view::dims(m, x)?;
     order.iter().filter(|&&dimension| at(dims, dimension) != 1).is_sorted().then_some(())?;
     Some(view::add_same(m, i, Reshape::default(), &[x]))
+}
+
+/// `transpose(dot(x, y)) => dot(y, x)`, as of gradients of weights
+fn transpose_of_product(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
+    let (order, inner) = transposed(m, i)?;
+    let Op::Dot(op) = &m[inner].op else { return None };
+    if view::only_user(m, inner) != Some(i) || view::is_root(m, inner) {
+        return None;
+    }
+    let [x, y] = [view::operand(m, inner, 0), view::operand(m, inner, 1)];
+    let batch = op.lhs_batch_dims.len();
+    let end = view::dims(m, x)?.len() - op.lhs_contracting_dims.len();
+    let turned = (0..batch).chain(end..order.len()).chain(batch..end);
+    if !turned.eq(order.iter().map(|&dimension| dimension as usize)) {
+        return None;
+    }
+    let mut operand_precision = op.operand_precision.clone();
+    operand_precision.reverse();
+    let op = Dot {
+        lhs_batch_dims: op.rhs_batch_dims.clone(),
+        lhs_contracting_dims: op.rhs_contracting_dims.clone(),
+        rhs_batch_dims: op.lhs_batch_dims.clone(),
+        rhs_contracting_dims: op.lhs_contracting_dims.clone(),
+        operand_precision,
+        ..(**op).clone()
+    };
+    let (op, shape) = (Op::Dot(Box::new(op)), m[i].shape.clone());
+    Some(m.add_like(inner, op, shape, &[y, x]))
 }
 
 /// `transpose(reverse(x)) => reverse(transpose(x))`, so that transposes meet
