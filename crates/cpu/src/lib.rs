@@ -41,9 +41,12 @@ pub mod program;
 pub mod schedule;
 
 use buffers::Care;
+use rustc_hash::FxHashSet;
 use rxla_base::{Error, Result};
 use rxla_flags::{Flags, Plant};
 use rxla_hlo::{Module, Op};
+use rxla_kernel::Statement;
+use rxla_kernel::schedule::{Copies, Target};
 use rxla_llvm::Compiler;
 use rxla_passes::{Event, Report, RunOptions, Verify};
 
@@ -151,13 +154,27 @@ fn check(kernels: &rxla_kernel::Module) -> bool {
 
 /// Kernel IR as the code generator wants it, for vectors of so many bits.
 pub fn vectorize(kernels: &mut rxla_kernel::Module, vector_bits: u32) {
-    let target = rxla_kernel::schedule::Target { vector_bits };
-    for function in &mut kernels.functions {
-        rxla_kernel::schedule::pipeline(function, &target);
+    let shared = shared_out(kernels);
+    for (position, function) in kernels.functions.iter_mut().enumerate() {
+        let copies = if shared.contains(&position) { Copies::Many } else { Copies::Few };
+        rxla_kernel::schedule::pipeline(function, &Target { vector_bits, copies });
         // After vectorisation, so that approximations are written once per vector.
         rxla_kernel::maths::expand(function);
         rxla_kernel::schedule::simplify(function);
     }
+}
+
+/// The functions whose work is enough to be shared out among threads, by position.
+fn shared_out(kernels: &rxla_kernel::Module) -> FxHashSet<usize> {
+    let mut shared = FxHashSet::default();
+    for function in &kernels.functions {
+        function.body.walk(&mut |statement| {
+            if let Statement::ParallelCall { callee, .. } = statement {
+                shared.insert(callee.0 as usize);
+            }
+        });
+    }
+    shared
 }
 
 /// Arguments whose memory may become that of an output, as leaves of both.

@@ -3,7 +3,7 @@
 
 #![allow(clippy::print_stdout)]
 
-use rxla_kernel::schedule::{Target, pipeline};
+use rxla_kernel::schedule::{Copies, Target, pipeline};
 
 fn main() {
     let mut left_only = false;
@@ -23,7 +23,7 @@ fn main() {
         };
         let marked: Vec<String> = module.functions.iter().map(ToString::to_string).collect();
         for function in &mut module.functions {
-            pipeline(function, &Target { vector_bits: 512 });
+            pipeline(function, &Target { vector_bits: 512, copies: Copies::Few });
         }
         if !left_only {
             print!("{module}");

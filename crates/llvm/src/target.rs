@@ -8,7 +8,7 @@ use rxla_base::{Error, Result};
 use crate::ending::{Inside, watch_main_thread};
 use crate::ffi;
 use crate::machine::{Level, Machine};
-use crate::text::{Extremes, TargetText};
+use crate::text::{Bf16, Extremes, TargetText};
 
 /// A target machine in words.
 #[derive(Clone, Debug)]
@@ -118,14 +118,18 @@ impl Target {
     /// On AVX-512 machines `examples/widths.rs` found 512 bits as fast as 256 where memory is the
     /// limit and faster elsewhere.
     pub fn vector_bits(&self) -> u32 {
-        let has = |feature: &str| self.features.split(',').any(|known| known == feature);
-        if has("+avx512f") && has("+avx512dq") && has("+avx512bw") && has("+avx512vl") {
+        let wide = ["+avx512f", "+avx512dq", "+avx512bw", "+avx512vl"];
+        if wide.iter().all(|feature| self.has(feature)) {
             512
-        } else if has("+avx2") {
+        } else if self.has("+avx2") {
             256
         } else {
             128
         }
+    }
+
+    fn has(&self, feature: &str) -> bool {
+        self.features.split(',').any(|known| known == feature)
     }
 
     pub(crate) fn text(&self) -> TargetText {
@@ -133,8 +137,12 @@ impl Target {
             512 => Extremes::Range,
             _ => Extremes::Comparisons,
         };
+        let bf16 = match self.vector_bits() {
+            512 if self.has("+avx512bf16") => Bf16::Instruction,
+            _ => Bf16::Integers,
+        };
         let (triple, data_layout) = (self.triple.clone(), self.data_layout.clone());
-        TargetText { triple, data_layout, extremes }
+        TargetText { triple, data_layout, extremes, bf16 }
     }
 
     /// LLVM's handle of the target.

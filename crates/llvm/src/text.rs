@@ -45,6 +45,15 @@ pub struct TargetText {
     pub triple: String,
     pub data_layout: String,
     pub extremes: Extremes,
+    pub bf16: Bf16,
+}
+
+/// What rounds f32 to bf16.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bf16 {
+    Integers,
+    /// AVX-512's `vcvtneps2bf16`, which loses subnormals.
+    Instruction,
 }
 
 /// What the larger or smaller of two floats is made of.
@@ -66,6 +75,7 @@ pub fn unit_text(
         module,
         entry: function,
         extremes: target.extremes,
+        bf16: target.bf16,
         name_of,
         inline: Vec::new(),
         declared: BTreeMap::new(),
@@ -78,7 +88,7 @@ pub fn unit_text(
         unit.define(inline)?;
         next += 1;
     }
-    let TargetText { triple, data_layout, extremes: _ } = target;
+    let TargetText { triple, data_layout, extremes: _, bf16: _ } = target;
     let mut text = String::with_capacity(unit.definitions.len() + 1024);
     let _ = writeln!(text, "target datalayout = \"{data_layout}\"\ntarget triple = \"{triple}\"\n");
     text.push_str(&unit.definitions);
@@ -88,6 +98,8 @@ pub fn unit_text(
     text.push_str("attributes #0 = { nounwind }\n");
     text.push_str("attributes #1 = { nounwind alwaysinline }\n");
     text.push_str("attributes #2 = { nounwind \"probe-stack\"=\"inline-asm\" }\n");
+    // Of branches that are hardly ever taken.
+    text.push_str("!0 = !{!\"branch_weights\", i32 1, i32 1000}\n");
     Ok(text)
 }
 
@@ -96,6 +108,7 @@ struct Unit<'a> {
     module: &'a Module,
     entry: FunctionId,
     extremes: Extremes,
+    bf16: Bf16,
     name_of: &'a dyn Fn(FunctionId) -> String,
     /// The inline functions that are used, in order of first use.
     inline: Vec<FunctionId>,

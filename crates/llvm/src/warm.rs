@@ -91,7 +91,7 @@ pub fn warm_up() {
 fn sample(vector_bits: u32) -> Module {
     let mut module = text::parse(SAMPLE).expect("the sample is kernel IR");
     for function in &mut module.functions {
-        pipeline(function, &schedule::Target { vector_bits });
+        pipeline(function, &schedule::Target { vector_bits, copies: schedule::Copies::Few });
         maths::expand(function);
         schedule::simplify(function);
     }

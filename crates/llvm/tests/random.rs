@@ -3,7 +3,7 @@
 use rxla_kernel::evaluate::{Memory, evaluate_alone};
 use rxla_kernel::maths::expand;
 use rxla_kernel::random::{Argument, Maths, Options, Sample, same_elements, sample};
-use rxla_kernel::schedule::{Target, pipeline};
+use rxla_kernel::schedule::{Copies, Target, pipeline};
 use rxla_kernel::{Builder, FunctionId, Linkage, Module, Type};
 use rxla_llvm::Compiler;
 
@@ -31,7 +31,7 @@ fn check_seeds(seeds: std::ops::Range<u64>) {
         }
         let want = evaluated(&sample);
         check(&compiler, &sample, &want, &format!("seed {seed}"));
-        let target = Target { vector_bits: compiler.target().vector_bits() };
+        let target = Target { vector_bits: compiler.target().vector_bits(), copies: Copies::Many };
         for function in &mut sample.module.functions {
             pipeline(function, &target);
         }

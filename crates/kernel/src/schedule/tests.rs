@@ -1,6 +1,6 @@
 //! Random kernels give the same before and after each schedule.
 
-use super::{Target, pipeline, simplify, unroll, vectorize};
+use super::{Copies, Target, pipeline, simplify, unroll, vectorize};
 use crate::evaluate::{Memory, evaluate_alone};
 use crate::ir::{Function, FunctionId, Module};
 use crate::random::{Argument, Maths, Options, Sample, same_elements, sample};
@@ -55,10 +55,16 @@ fn check(seeds: std::ops::Range<u64>, schedules: &[(&str, &dyn Fn(&mut Function)
 }
 
 fn check_all(seeds: std::ops::Range<u64>) {
-    let lanes =
-        |vector_bits| move |function: &mut Function| vectorize(function, &Target { vector_bits });
-    let all =
-        |vector_bits| move |function: &mut Function| pipeline(function, &Target { vector_bits });
+    let lanes = |vector_bits| {
+        move |function: &mut Function| {
+            vectorize(function, &Target { vector_bits, copies: Copies::Many })
+        }
+    };
+    let all = |vector_bits| {
+        move |function: &mut Function| {
+            pipeline(function, &Target { vector_bits, copies: Copies::Many })
+        }
+    };
     check(
         seeds,
         &[
@@ -89,7 +95,7 @@ fn random_kernels_have_loops_that_run_in_lanes() {
     let in_lanes = |seed: &u64| {
         let mut module = sample(*seed, &Options { maths: Maths::Without, size: 30 }).module;
         let before = module.to_string().matches("for ").count();
-        vectorize(&mut module.functions[0], &Target { vector_bits: 256 });
+        vectorize(&mut module.functions[0], &Target { vector_bits: 256, copies: Copies::Many });
         module.to_string().matches("for ").count() > before
     };
     assert!((0..100).filter(in_lanes).count() > 50);

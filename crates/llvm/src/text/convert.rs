@@ -6,7 +6,7 @@ use rxla_kernel::{Convert, Scalar, Type};
 
 use super::arithmetic::is_small_float;
 use super::operand::{Ll, Operand, Suffix, scalar_name};
-use super::{Emitter, emit};
+use super::{Bf16, Emitter, emit, emit_void};
 
 impl Emitter<'_, '_> {
     pub(super) fn convert(
@@ -216,8 +216,37 @@ impl Emitter<'_, '_> {
         self.round_to_odd(single, rounded, sign)
     }
 
-    /// By integers, because the instruction for it flushes subnormals.
     fn single_to_bf16(&mut self, from: Type, to: Type, a: Operand) -> Operand {
+        let bits = u32::from(from.lanes) * 32;
+        if self.unit.bf16 == Bf16::Integers || !matches!(bits, 256 | 512) {
+            return self.single_to_bf16_by_integers(from, to, a);
+        }
+        let (single, small) = (Ll(from), Ll(to));
+        let lanes = from.lanes;
+        let rounded = emit!(
+            self,
+            "call <{lanes} x bfloat> @llvm.x86.avx512bf16.cvtneps2bf16.{bits}({single} {a})"
+        );
+        let rounded = emit!(self, "bitcast <{lanes} x bfloat> {rounded} to {small}");
+        // The instruction takes subnormals for zeros: where there is one, all lanes are done anew.
+        const SUBNORMAL: u32 = 0x20;
+        let subnormal = emit!(
+            self,
+            "call <{lanes} x i1> @llvm.x86.avx512.fpclass.ps.{bits}({single} {a}, i32 {SUBNORMAL})"
+        );
+        let subnormal = emit!(self, "bitcast <{lanes} x i1> {subnormal} to i{lanes}");
+        let any = emit!(self, "icmp ne i{lanes} {subnormal}, 0");
+        let (again, after) = (self.label(), self.label());
+        let before = self.block;
+        emit_void!(self, "br i1 {any}, label %b{again}, label %b{after}, !prof !0");
+        self.start(again);
+        let exact = self.single_to_bf16_by_integers(from, to, a);
+        emit_void!(self, "br label %b{after}");
+        self.start(after);
+        emit!(self, "phi {small} [ {rounded}, %b{before} ], [ {exact}, %b{again} ]")
+    }
+
+    fn single_to_bf16_by_integers(&mut self, from: Type, to: Type, a: Operand) -> Operand {
         let bits_type = from.with_scalar(Scalar::I32);
         let (integer, truth) = (Ll(bits_type), Ll(from.with_scalar(Scalar::I1)));
         let constant = |bits: u64| Operand::Constant(bits_type, bits);

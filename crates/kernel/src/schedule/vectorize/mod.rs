@@ -24,7 +24,7 @@ use self::class::{Class, Classes};
 use self::reduction::{Reduction, Selection, identity, recognise};
 use self::stride::{Group, LoadGroup, Sums, groups, load_groups};
 use self::widen::Widen;
-use super::Target;
+use super::{Copies, Target, in_turns};
 use crate::ir::{BinaryOp, Block, Carried, Function, LoopKind, Op, Statement, Value};
 use crate::types::{Scalar, Type};
 use crate::walk::Renaming;
@@ -35,7 +35,8 @@ pub fn vectorize(function: &mut Function, target: &Target) {
     let constants = constants(function, &body);
     let sums = Sums::of(function, &body);
     let vector_bytes = usize::try_from(target.vector_bits / 8).unwrap_or(16);
-    let mut vectorizer = Vectorizer { function, constants, sums, vector_bytes };
+    let copies = target.copies;
+    let mut vectorizer = Vectorizer { function, constants, sums, vector_bytes, copies };
     vectorizer.block(&mut body);
     function.body = body;
 }
@@ -58,6 +59,7 @@ struct Vectorizer<'a> {
     constants: Vec<Option<u64>>,
     sums: Sums,
     vector_bytes: usize,
+    copies: Copies,
 }
 
 /// A loop marked `vector`, taken apart.
@@ -166,7 +168,9 @@ impl Vectorizer<'_> {
         loads.retain(|group| group.suits(full));
         let weight = width::weight(self.function, &classes, &groups, &loads, &source.body);
         let stages = self.stages(source, (data, full), &weight, !reduced.is_empty())?;
-        Some(Plan { kinds, selection, classes: classes.into_table(), groups, loads, stages })
+        let is_long = weight.is_long();
+        let classes = classes.into_table();
+        Some(Plan { kinds, selection, classes, groups, loads, stages, is_long })
     }
 
     fn stages(
@@ -192,7 +196,7 @@ impl Vectorizer<'_> {
             (true, _) => 1,
             (false, 0..=4) => 4,
             (false, 5..=12) => 2,
-            (false, _) => 1,
+            (false, _) => weight.copies_of_long_body(self.copies),
         };
         let Some(mut left) = self.trip_count(source) else {
             let first = Stage { lanes: full, copies };
@@ -324,13 +328,15 @@ impl Vectorizer<'_> {
             }
         }
         let mut params = carried.iter().map(|carried| carried.param);
-        let mut body = Block::default();
+        let mut yields = Vec::new();
+        let mut copies = Vec::new();
         for copy in 0..stage.copies {
+            let mut copied = Vec::new();
             let mut at = variable;
             if copy > 0 {
                 let distance = i64::from(copy) * i64::from(stage.lanes) * source.step;
                 let distance = self.integer(distance, out);
-                at = self.arithmetic(BinaryOp::Add, variable, distance, &mut body.statements);
+                at = self.arithmetic(BinaryOp::Add, variable, distance, &mut copied);
             }
             let mut given = vec![(source.variable, at)];
             for (position, old) in source.carried.iter().enumerate() {
@@ -338,12 +344,16 @@ impl Vectorizer<'_> {
                 given.push((old.param, new.expect("each reduction has an accumulator per copy")));
             }
             let widen = Widen::new(self.function, &plan.classes, &self.constants, stage.lanes, out);
-            let (statements, yields) =
+            let (statements, next) =
                 widen.body(&source.body, &given, &wide, &plan.groups, &plan.loads);
-            body.statements.extend(statements);
-            let kept = yields.into_iter().zip(&wide).filter(|(_, wide)| **wide);
-            body.yields.extend(kept.map(|(value, _)| value));
+            copied.extend(statements);
+            copies.push(copied);
+            let kept = next.into_iter().zip(&wide).filter(|(_, wide)| **wide);
+            yields.extend(kept.map(|(value, _)| value));
         }
+        // Of short bodies a processor sees several at once as it is.
+        let statements = if plan.is_long { in_turns(copies) } else { copies.concat() };
+        let body = Block { statements, yields };
         let results: Vec<Value> = carried.iter().map(|carried| carried.result).collect();
         let step = stage.width() * source.step;
         let kind = LoopKind::Sequential;
@@ -514,6 +524,8 @@ struct Plan {
     groups: Vec<Group>,
     loads: Vec<LoadGroup>,
     stages: Vec<Stage>,
+    /// Whether copies of the body take turns, statement by statement.
+    is_long: bool,
 }
 
 impl Loop {

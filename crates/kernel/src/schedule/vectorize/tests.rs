@@ -1,10 +1,14 @@
 use super::vectorize;
 use crate::evaluate::{Memory, evaluate_alone};
 use crate::ir::FunctionId;
-use crate::schedule::{Target, check};
+use crate::schedule::{Copies, Target, check};
 
 fn check_128(before: &str, after: &str) {
-    check(|function| vectorize(function, &Target { vector_bits: 128 }), before, after);
+    check(
+        |function| vectorize(function, &Target { vector_bits: 128, copies: Copies::Few }),
+        before,
+        after,
+    );
 }
 
 /// Runs a kernel over 64 numbers and an empty buffer before and after, for each width and for some
@@ -19,7 +23,7 @@ fn same_over(count: i32, text: &str, is_in_lanes: bool) {
     crate::verify(&plain).unwrap_or_else(|findings| panic!("{findings:?}"));
     for vector_bits in [128, 256, 512] {
         let mut module = plain.clone();
-        vectorize(&mut module.functions[0], &Target { vector_bits });
+        vectorize(&mut module.functions[0], &Target { vector_bits, copies: Copies::Many });
         let text = module.to_string();
         crate::verify(&module).unwrap_or_else(|findings| panic!("{findings:?}\n{text}"));
         assert!(!text.contains("for vector"));
@@ -435,7 +439,10 @@ fn short_rows_are_read_whole() {
             if !apart {
                 same_over(count as i32, &over_input(&body), true);
                 let mut module = crate::text::parse(&over_input(&body)).unwrap();
-                vectorize(&mut module.functions[0], &Target { vector_bits: 512 });
+                vectorize(
+                    &mut module.functions[0],
+                    &Target { vector_bits: 512, copies: Copies::Few },
+                );
                 let text = module.to_string();
                 assert!(text.contains("shuffle") && !text.contains("x16 = lane_index"), "{text}");
             }
@@ -540,4 +547,38 @@ fn stores_that_take_turns() {
         ),
         false,
     );
+}
+
+#[test]
+fn copies_of_a_long_body_take_turns() {
+    let chain: String = (0..20)
+        .map(|step| {
+            format!("%p{step}: f32 = mul %x{step}, %a\n%x{}: f32 = add %p{step}, %b\n", step + 1)
+        })
+        .collect();
+    let text = format!(
+        "kernel @f(%in: ptr noalias, %out: ptr noalias, %begin: i64, %end: i64) {{
+           %a: f32 = constant 0.9
+           %b: f32 = constant 0.1
+           for vector %i in %begin..%end step 1 {{
+             %x0: f32 = load %in[%i]
+             {chain}
+             store %out[%i], %x20
+           }}
+         }}"
+    );
+    let scheduled = |copies| {
+        let mut module = crate::text::parse(&text).unwrap();
+        vectorize(&mut module.functions[0], &Target { vector_bits: 512, copies });
+        crate::verify(&module).unwrap();
+        module.to_string()
+    };
+    let [few, many] = [Copies::Few, Copies::Many].map(scheduled);
+    assert!(few.contains("step 16 {") && !few.contains("step 128 {"), "{few}");
+    assert!(many.contains("step 128 {"), "{many}");
+    // All loads come before one of the chains is at its end.
+    let lines = many.lines().skip_while(|line| !line.contains(" = load "));
+    let loads =
+        lines.take_while(|line| !line.contains("store")).filter(|line| line.contains(" = load "));
+    assert_eq!(loads.count(), 8, "{many}");
 }

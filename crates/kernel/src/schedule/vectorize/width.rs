@@ -3,6 +3,7 @@
 use super::class::{Class, Classes, address};
 use super::stride::{Group, LoadGroup, is_short};
 use crate::ir::{BinaryOp, Block, Carried, Function, Op, Statement, UnaryOp, Value};
+use crate::schedule::Copies;
 use crate::types::Scalar;
 
 /// The width in bytes of the widest data in a loop: what is stored, carried or decided on, and
@@ -106,12 +107,34 @@ fn computed_width(scalar: Scalar, op: &Op) -> usize {
 pub(super) struct Weight {
     /// Operations on data.
     pub(super) operations: usize,
+    /// Elements that are read and written.
+    pub(super) accesses: usize,
     pub(super) maths: bool,
     pub(super) inner_loops: bool,
     /// Accesses that gather or scatter, and how many of them are narrower than four bytes.
     pub(super) gathers: usize,
     pub(super) scatters: usize,
     pub(super) narrow: usize,
+}
+
+impl Weight {
+    /// Whether a processor, which looks some hundred instructions ahead, sees so few of these
+    /// bodies at once that it waits for most of what it sees, if each is a chain.
+    pub(super) fn is_long(&self) -> bool {
+        const LONG: usize = 32;
+        self.operations >= LONG
+    }
+
+    /// How many copies of a long body are to lie side by side. Where memory is what the loop waits
+    /// for, they gain nothing.
+    pub(super) fn copies_of_long_body(&self, copies: Copies) -> u16 {
+        const MOST_OPERATIONS: usize = 400;
+        let waits_for_memory = self.operations < 6 * self.accesses;
+        if copies == Copies::Few || !self.is_long() || waits_for_memory {
+            return 1;
+        }
+        1 << (MOST_OPERATIONS / self.operations).clamp(1, 8).ilog2()
+    }
 }
 
 pub(super) fn weight(
@@ -135,6 +158,7 @@ pub(super) fn weight(
                 return;
             }
             let ty = function.ty(*result);
+            weight.accesses += usize::from(matches!(op, Op::Load { .. }));
             match op {
                 Op::Load { base, index, .. } => {
                     let class = address(classes.get(*base), classes.get(*index), ty);
@@ -160,6 +184,7 @@ pub(super) fn weight(
         }
         Statement::Store { base, index, value, .. } => {
             let ty = function.ty(*value);
+            weight.accesses += 1;
             let class = address(classes.get(*base), classes.get(*index), ty);
             if !is_contiguous(class) {
                 weight.scatters += 1;
