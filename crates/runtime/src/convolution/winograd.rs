@@ -66,7 +66,9 @@ pub(super) unsafe fn run<E: Elements>(
             }
         }
         match line::dimension(convolution) {
-            Some(dim) if convolution.feature_groups == 1 => line::run(context, convolution, dim, left, right, result),
+            Some(dim) if convolution.feature_groups == 1 => {
+                line::run(context, convolution, dim, left, right, result)
+            }
             _ => Ok(false),
         }
     }

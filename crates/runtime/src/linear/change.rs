@@ -143,7 +143,10 @@ unsafe fn multiply_some_body<T: Number>(rows: &[T], stride: usize, column: &[T],
 
 /// Some rows times a column.
 #[inline(always)]
-pub(super) fn products<T: Number, const ROWS: usize>(rows: [&[T]; ROWS], column: &[T]) -> [T; ROWS] {
+pub(super) fn products<T: Number, const ROWS: usize>(
+    rows: [&[T]; ROWS],
+    column: &[T],
+) -> [T; ROWS] {
     let mut sums = [[T::default(); LANES]; ROWS];
     let (factors, tail) = column.as_chunks::<LANES>();
     for (k, &factor) in factors.iter().enumerate() {

@@ -78,7 +78,9 @@ pub(super) unsafe fn run(
     let outcome = Outcome::default();
     match &jobs[..] {
         // SAFETY: the caller's promise.
-        [job] if panels_pay(context, &window, job) => unsafe { panels(context, &window, job, &outcome)? },
+        [job] if panels_pay(context, &window, job) => unsafe {
+            panels(context, &window, job, &outcome)?
+        },
         // SAFETY: the caller's promise.
         _ => unsafe { blocks(context, &window, &jobs, &outcome)? },
     }
