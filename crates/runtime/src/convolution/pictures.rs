@@ -194,6 +194,9 @@ impl Pictures {
     }
 
     /// The addresses of a patch; places outside the picture are at `outside`.
+    ///
+    /// What is written here in words and read at once in vectors would wait for all writes before it.
+    #[inline(always)]
     pub(super) fn patch<const SIDE: usize>(
         &self,
         picture: usize,

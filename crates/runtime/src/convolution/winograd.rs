@@ -5,7 +5,8 @@
 //! instead of six: sixteen instead of thirty-six in two (S. Winograd, Arithmetic Complexity of Computations, 1980;
 //! A. Lavin and S. Gray, Fast Algorithms for Convolutional Neural Networks, 2016). With features, each of the
 //! sixteen is a product of matrices. [`forward`] has few taps and many places; [`gradient`], for the gradient of a
-//! window, few places and many taps; [`line`] goes along one dimension, for windows of other sizes and ranks.
+//! window, few places and many taps; [`line`] goes along one dimension, for windows of other sizes and ranks. Groups
+//! are products of their own, for which there are kernels of few outputs ([`narrow`]).
 //!
 //! Points this small add little to the rounding of a plain sum. What they do add is that an element counts, and
 //! cancels, in places whose windows do not hold it: so whatever does not come out finite is computed the plain way,

@@ -40,7 +40,7 @@ const LATER: usize = 4;
 
 /// Asks for the line of memory at an address, which may be any.
 #[inline(always)]
-pub(super) fn prefetch<S>(place: *const S) {
+pub(crate) fn prefetch<S>(place: *const S) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: what is asked for ahead may lie anywhere.
     unsafe {

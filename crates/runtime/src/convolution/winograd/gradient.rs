@@ -86,6 +86,10 @@ pub(super) unsafe fn run(
             None => together(context, &work)?,
         }
     }
+    if let Some(shares) = shares {
+        // SAFETY: all sums are there.
+        unsafe { add_shares(context, work.sums, shares, [POINTS * c.images, rows[1], c.outputs]) };
+    }
     let failed = AtomicBool::new(false);
     let result = Address(result);
     context.parallel_for(c.images, 1 + GRAIN / (POINTS * rows[1]), |begin, end| {
@@ -98,22 +102,44 @@ pub(super) unsafe fn run(
                 lanes: c.outputs,
             };
             // SAFETY: all sums are there; every image is a part of the result of its own.
-            let finite = unsafe {
-                for point in 0..POINTS {
-                    let sums = sums.add(point * c.images * rows[1]);
-                    for share in 1..shares.unwrap_or(1) {
-                        let more = sums.add(share * sums_size).cast_const();
-                        let more = std::slice::from_raw_parts(more, c.outputs);
-                        let sums = std::slice::from_raw_parts_mut(sums, c.outputs);
-                        sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
-                    }
-                }
-                put(sums, c.images * rows[1], &target, &mut room)
-            };
+            let finite = unsafe { put(sums, c.images * rows[1], &target, &mut room) };
             failed.fetch_or(!finite, Ordering::Relaxed);
         }
     });
     Ok(!failed.into_inner())
+}
+
+/// Adds the sums of all shares to those of the first, in order and as they lie in memory: `count` rows of each.
+///
+/// # Safety
+///
+/// They are there, `lanes` in each row, and nobody else uses them.
+unsafe fn add_shares(
+    context: &Context,
+    sums: Address<f32>,
+    shares: usize,
+    [count, row, lanes]: [usize; 3],
+) {
+    /// Rows that are added at once.
+    const ROWS: usize = 32;
+    let grain = 1 + GRAIN / (ROWS * lanes * shares).max(1);
+    context.parallel_for(count.div_ceil(ROWS), grain, |begin, end| {
+        for piece in begin..end {
+            let rows = piece * ROWS..count.min((piece + 1) * ROWS);
+            for share in 1..shares {
+                for index in rows.clone() {
+                    // SAFETY: the caller's promise; every row is in one piece.
+                    let (sums, more) = unsafe {
+                        let more = sums.get().add((share * count + index) * row).cast_const();
+                        let sums = sums.get().add(index * row);
+                        let sums = std::slice::from_raw_parts_mut(sums, lanes);
+                        (sums, std::slice::from_raw_parts(more, lanes))
+                    };
+                    sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+                }
+            }
+        }
+    });
 }
 
 /// Into how many shares patches are divided, if threads are to take some each.

@@ -5,6 +5,7 @@
 
 use super::LANES;
 use crate::convolution::vector::{Vector, choose};
+use crate::gemm::pack::prefetch;
 
 /// Addresses of the places of a patch.
 pub(super) type Patch<T, const SIDE: usize> = [[T; SIDE]; SIDE];
@@ -125,6 +126,16 @@ unsafe fn into_points<const SIDE: usize, A: Along<SIDE, 4>, V: Vector>(
 ) {
     let whole = lanes / V::LANES * V::LANES;
     for lane in (0..whole).step_by(V::LANES) {
+        // The patches of elements come from the left to the right, two places at a time: what is new in the one after the
+        // next is fetched meanwhile. Where a place is outside, so is what is fetched, and nothing is lost.
+        if SIDE != 3 {
+            for row in patch {
+                let [before, last] = [row[SIDE - 2], row[SIDE - 1]];
+                let right = (last as isize).wrapping_sub(before as isize).wrapping_mul(4);
+                prefetch(before.wrapping_add(lane).wrapping_byte_offset(right));
+                prefetch(last.wrapping_add(lane).wrapping_byte_offset(right));
+            }
+        }
         // SAFETY: the caller's promise.
         unsafe { step_into::<V, SIDE, A>(patch, lane, into.add(lane), stride) };
     }
