@@ -3,7 +3,8 @@
 //!
 //! Two forms are known. Where the right operand lies along its columns, lanes are columns; where both
 //! operands lie along what is summed, lanes are pieces of the sum. The sum runs from the first product
-//! to the last in the one, in as many strands as a vector has lanes in the other.
+//! to the last in the one, in as many strands as a vector has lanes in the other. Of a matrix with a few columns
+//! elements may also lie a few apart, and operands may stand in each other's place.
 //!
 //! Large products belong to a kernel of the runtime, which packs and shares among threads.
 
@@ -25,6 +26,8 @@ const STRANDS: usize = 4;
 const ROUND: i64 = 4;
 /// Columns of a block whose lanes run along the sum.
 const COLUMNS: i64 = 4;
+/// Elements that are no further apart are picked from whole vectors.
+const FEW: i64 = 4;
 
 /// A dimension, with how far a step along it goes in two of the arrays.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -95,28 +98,55 @@ pub(crate) fn of(module: &Module, id: InstructionId) -> Option<Product> {
         strides: [l[a as usize], r[b as usize]],
     });
     let sum = one(summed.collect())?;
-    let mut product =
+    let plain =
         Product { scalar, lanes: Lanes::Columns, batch, rows, columns, sum, swapped: false };
-    // A matrix times a vector is a vector times the matrix turned.
-    if columns.size == 1 {
-        product.swapped = true;
-        (product.rows, product.columns) = (columns, rows);
-        product.sum.strides.reverse();
-        product.batch.iter_mut().for_each(|(_, strides)| strides.swap(0, 1));
-    }
-    let (columns, sum) = (product.columns, product.sum);
-    let count = product.rows.size.checked_mul(columns.size)?.checked_mul(sum.size)?;
+    let count = rows.size.checked_mul(columns.size)?.checked_mul(sum.size)?;
     if !(LEAST..=MOST).contains(&count) {
         return None;
     }
-    product.lanes = if columns.strides == [1, 1] && columns.size >= FILLS_LANES {
-        Lanes::Columns
-    } else if sum.strides == [1, 1] && sum.size >= FILLS_LANES {
-        Lanes::Sum
-    } else {
-        return None;
-    };
-    Some(product)
+    let turned = plain.clone().turned();
+    // A matrix times a vector is a vector times the matrix turned.
+    let ways = if columns.size == 1 { [turned, plain] } else { [plain, turned] };
+    let forms: [fn(&Product) -> Option<Lanes>; 2] = [Product::together, Product::apart];
+    forms.iter().find_map(|form| {
+        ways.iter().find_map(|way| Some(Product { lanes: form(way)?, ..way.clone() }))
+    })
+}
+
+impl Product {
+    /// The operands in each other's place, and the result the other way round.
+    fn turned(mut self) -> Product {
+        self.swapped = !self.swapped;
+        std::mem::swap(&mut self.rows, &mut self.columns);
+        self.sum.strides.reverse();
+        self.batch.iter_mut().for_each(|(_, strides)| strides.swap(0, 1));
+        self
+    }
+
+    /// What lanes may be where the elements of vectors lie together.
+    fn together(&self) -> Option<Lanes> {
+        let Product { columns, sum, .. } = self;
+        if columns.strides == [1, 1] && columns.size >= FILLS_LANES {
+            Some(Lanes::Columns)
+        } else if sum.strides == [1, 1] && sum.size >= FILLS_LANES {
+            Some(Lanes::Sum)
+        } else {
+            None
+        }
+    }
+
+    /// The same where one of the matrices has a few columns: elements lie a few apart in it.
+    fn apart(&self) -> Option<Lanes> {
+        let Product { rows, columns, sum, .. } = self;
+        let few = 2..=FEW;
+        let fills = few.contains(&rows.size) && rows.strides[1] == 1;
+        if columns.strides == [1, rows.size] && fills && columns.size >= FILLS_LANES {
+            return Some(Lanes::Columns);
+        }
+        let near =
+            sum.strides.contains(&1) && sum.strides.iter().all(|step| (1..=FEW).contains(step));
+        (near && sum.size >= FILLS_LANES).then_some(Lanes::Sum)
+    }
 }
 
 /// How many units of work there are: the outermost dimension of the batch.
@@ -315,15 +345,21 @@ impl Writer<'_> {
         let (low, high) = (self.b.index(0), self.b.index(sum.size));
         self.b.for_loop(LoopKind::Vector, (low, high, 1), &inits, |b, at, sums| {
             let scalar = self.product.scalar;
-            let load = |b: &mut Builder, base: Value, start: Value| {
+            let load = |b: &mut Builder, side: usize, start: Value| {
+                let at = match sum.strides[side] {
+                    1 => at,
+                    stride => {
+                        let stride = b.index(stride);
+                        b.mul(at, stride)
+                    }
+                };
                 let place = b.add(start, at);
-                b.load(scalar, base, place)
+                b.load(scalar, self.bases[side], place)
             };
-            let ys: Vec<Value> =
-                rights.iter().map(|&right| load(b, self.bases[1], right)).collect();
+            let ys: Vec<Value> = rights.iter().map(|&right| load(b, 1, right)).collect();
             let mut next = Vec::new();
             for &left in &lefts {
-                let x = load(b, self.bases[0], left);
+                let x = load(b, 0, left);
                 for &y in &ys {
                     let product = b.mul(x, y);
                     next.push(b.add(sums[next.len()], product));

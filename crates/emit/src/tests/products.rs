@@ -57,6 +57,31 @@ fn lanes_along_the_sum() {
 }
 
 #[test]
+fn a_few_columns() {
+    for few in 2..=4 {
+        for (m, k) in [(64, 64), (37, 21), (8, 35)] {
+            let f = |a: i32, b: i32| format!("f32[{a},{b}]");
+            assert!(check(&f(m, few), &f(m, k), &f(k, few), PLAIN), "{m} {k} {few}");
+            assert!(check(&f(m, few), &f(k, m), &f(k, few), TURNED_LEFT), "{m} {k} {few}");
+            assert!(check(
+                &f(few, m),
+                &f(k, few),
+                &f(m, k),
+                "lhs_contracting_dims={0}, rhs_contracting_dims={1}"
+            ));
+            assert!(check(
+                &f(m, few),
+                &f(k, m),
+                &f(few, k),
+                "lhs_contracting_dims={0}, rhs_contracting_dims={1}"
+            ));
+        }
+    }
+    let batches = "lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0}, rhs_contracting_dims={1}";
+    assert!(check("f64[5,30,2]", "f64[5,30,16]", "f64[5,16,2]", batches));
+}
+
+#[test]
 fn matrices_times_vectors() {
     assert!(check("f32[20]", "f32[20,30]", "f32[30]", PLAIN));
     assert!(check("f32[20]", "f32[30,20]", "f32[30]", TURNED_LEFT));
