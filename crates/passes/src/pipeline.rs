@@ -139,6 +139,8 @@ pub fn cpu() -> Pipeline {
         ["transpose-folding", "cse", "cse_barrier_expander", "tuple-simplifier", "dce"]
             .map(by_name),
     );
+    // What it computes as if there were no gradient would be simplified to a copy, and copies to nothing.
+    steps.push(by_name("sparse-update-rewriter"));
     steps.extend(["dot-chain-tiling", "softmax-divide-sinking", "dce"].map(by_name));
     steps.push(by_name("flatten-call-graph"));
     Pipeline { name: "cpu", steps }
@@ -273,6 +275,12 @@ pub const ORDER: &[Order] = &[
         why: "it would merge what is computed once more to save memory",
     },
     Order { before: "cse", after: "dot-chain-tiling", how: How::AllBeforeAny, why: "as above" },
+    Order {
+        before: "algsimp",
+        after: "sparse-update-rewriter",
+        how: How::AllBeforeAny,
+        why: "what is computed of zeros is a loop on all threads, until a rule makes a copy of it",
+    },
     Order {
         before: "dot-chain-tiling",
         after: "softmax-divide-sinking",

@@ -37,6 +37,7 @@ pub const ALL: &[&dyn Pass] = &[
     &control::while_loop_simplifier::WhileLoopSimplifier,
     &simplify::slice_hoister::SliceHoister,
     &canonicalize::softmax_divide_sinking::SoftmaxDivideSinking,
+    &canonicalize::sparse_update_rewriter::SparseUpdateRewriter,
     &canonicalize::topk_decomposer::TopkDecomposer,
     &simplify::transpose_folding::TransposeFolding,
     &canonicalize::tree_reduction_rewriter::TreeReductionRewriter,

@@ -5,6 +5,7 @@ mod loops;
 mod masked;
 mod memory;
 mod runtime;
+mod sparse;
 
 use std::sync::Arc;
 

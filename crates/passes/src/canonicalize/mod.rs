@@ -15,6 +15,7 @@ pub mod rng_bit_generator_expander;
 pub mod rng_expander;
 pub mod select_and_scatter_expander;
 pub mod softmax_divide_sinking;
+pub mod sparse_update_rewriter;
 pub mod topk_decomposer;
 pub mod tree_reduction_rewriter;
 pub mod uniform_quantization_expander;
