@@ -241,7 +241,7 @@ fn several_dimensions_on_each_axis() {
 
 #[test]
 fn bits_do_not_depend_on_threads() {
-    for sizes in [[61, 133, 1000], [61, 301, 500]] {
+    for sizes in [[61, 133, 1000], [61, 301, 500], [33, 40, 2000]] {
         bits_of(sizes);
     }
 }
@@ -446,6 +446,21 @@ fn large_products_on_threads() {
         check(elements, sizes, [ROW, COLUMN, COLUMN], &context);
     }
     check([F32; 3], [1, 300, 150, 100], [ROW, ROW, ROW], &context);
+}
+
+/// Long sums of few rows and columns, which are cut into shares.
+#[test]
+fn long_sums() {
+    let quads = [Element::I8, Element::I8, Element::I32];
+    for context in contexts() {
+        for elements in [[Element::F32; 3], [Element::C64; 3], quads] {
+            for sizes in [[1, 5, 7, 2000], [1, 60, 33, 1543], [2, 13, 40, 900]] {
+                for orders in [[ROW; 3], [COLUMN, ROW, COLUMN], [ROW, ROW, BATCH_LAST]] {
+                    check(elements, sizes, orders, &context);
+                }
+            }
+        }
+    }
 }
 
 /// Products with more columns than rows: several blocks of k, rows in several parts, a last strip that

@@ -3,9 +3,9 @@
 //!
 //! The work is blocked as usual: pieces of both operands are packed so that a micro-kernel reads them in
 //! order. Threads share rectangles of the result ([`grid`]); each packs what it needs, so that nobody waits
-//! for anybody, or, where matrices are large, what all need is packed by all ([`shared`], [`strips`]). No sum is
-//! ever split between threads, and k is cut into blocks by its length alone, so results are the same for any
-//! number of threads.
+//! for anybody, or, where matrices are large, what all need is packed by all ([`shared`], [`strips`]). Sums are split
+//! only where they are long and few, and, as k is cut into blocks, by sizes alone ([`shares`]), so results are the same
+//! for any number of threads.
 
 pub(crate) mod axis;
 mod grid;
@@ -14,6 +14,7 @@ pub(crate) mod micro;
 pub(crate) mod pack;
 pub(crate) mod sets;
 mod shared;
+mod shares;
 mod strips;
 pub(crate) mod transpose;
 pub(crate) mod units;
@@ -221,6 +222,10 @@ pub(crate) unsafe fn multiply<T: Compute>(
         && product.n.dims.len() <= 1
         && product.k.stride(1).is_some();
     let job = Job { product, kernels, strided: T::strided(), depth, direct };
+    if let Some(shares) = shares::count(&job) {
+        // SAFETY: the caller's promise.
+        return unsafe { shares::multiply(context, &job, shares) };
+    }
     if k > 0 && strips::pays(&job) {
         // SAFETY: the caller's promise.
         return unsafe { strips::multiply(context, &job) };
@@ -233,7 +238,7 @@ pub(crate) unsafe fn multiply<T: Compute>(
     if threads == 1 {
         for task in 0..grid.tasks() {
             // SAFETY: the caller's promise.
-            unsafe { job.compute(grid.rows(task), grid.columns(task), workspace)? };
+            unsafe { job.compute(grid.rows(task), grid.columns(task), 0..k, workspace)? };
         }
         return Ok(());
     }
@@ -242,7 +247,8 @@ pub(crate) unsafe fn multiply<T: Compute>(
         let mut workspace = Workspace::default();
         for task in begin..end {
             // SAFETY: the caller's promise; tasks write different parts of the result.
-            let done = unsafe { job.compute(grid.rows(task), grid.columns(task), &mut workspace) };
+            let (rows, columns) = (grid.rows(task), grid.columns(task));
+            let done = unsafe { job.compute(rows, columns, 0..k, &mut workspace) };
             if done.is_err() {
                 failed.store(true, Ordering::Relaxed);
             }
@@ -292,7 +298,7 @@ impl<T: Compute> Job<'_, T> {
         Some((a.data.cast::<T>().wrapping_offset(start), Rows::Apart(step)))
     }
 
-    /// Computes a part of the result, over all of k. For each block of k, the columns of the right
+    /// Computes a part of the result, over some of k. For each block of k, the columns of the right
     /// operand are packed, and then, tile by tile, the rows of the left one: the tile stays in the first
     /// cache while the columns come by from the second.
     ///
@@ -303,15 +309,16 @@ impl<T: Compute> Job<'_, T> {
         &self,
         rows: Range<usize>,
         columns: Range<usize>,
+        sum: Range<usize>,
         workspace: &mut Workspace<T>,
     ) -> Result<()> {
         let Job { product, kernels, .. } = *self;
-        let k = product.k.len();
+        let k = sum.end;
         let Workspace { steps, places, row_places, column_places, next_places, .. } = workspace;
         let Workspace { left, right, tile, .. } = workspace;
         let [steps_a, steps_b] = steps;
         let width = kernels.lanes * 2;
-        let values = self.depth.min(k).div_ceil(T::STEPS);
+        let values = self.depth.min(sum.len()).div_ceil(T::STEPS);
         let left = room::<T>(left, kernels.rows * values)?;
         // For a tile that cannot be written in place.
         let spare = room::<T>(tile, MAX_ROWS * width)?;
@@ -324,7 +331,7 @@ impl<T: Compute> Job<'_, T> {
         // Tiles of nearly the same height.
         let tiles = rows.len().div_ceil(kernels.rows);
         let edge = |tile: usize| rows.start + tile * rows.len() / tiles;
-        let mut k0 = 0;
+        let mut k0 = sum.start;
         loop {
             let depth = self.depth.min(k - k0);
             let values = depth.div_ceil(T::STEPS);
@@ -391,7 +398,7 @@ impl<T: Compute> Job<'_, T> {
                         start: if T::HEAD > 0 { b } else { std::ptr::null() },
                         c: spare,
                         c_step: lanes as isize,
-                        add: k0 > 0,
+                        add: k0 > sum.start,
                     };
                     // SAFETY: packed above, and the room is enough for the largest tile; the result
                     // is the caller's promise.
