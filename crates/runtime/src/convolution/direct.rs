@@ -12,7 +12,7 @@ use rxla_base::Result;
 use super::line::{Line, OUTSIDE};
 use super::pad::pad;
 use super::parts::Plan;
-use super::{Convolution, plan};
+use super::{Convolution, Spatial, plan};
 use crate::context::Context;
 use crate::element::{Element, Elements};
 use crate::gemm::pack::{Steps, pack};
@@ -25,6 +25,9 @@ const LEAST_PLACES: usize = if cfg!(test) { 1 } else { 48 };
 const LEAST_OUTPUTS: usize = if cfg!(test) { 1 } else { 16 };
 /// Features of a tap that are fewer than is good for a loop.
 const FEW_FEATURES: usize = 32;
+/// Stretches of so few features up to which their addresses are not more work than what they are for. Larger windows are
+/// results whose gradient is asked for; that is a product with long sums.
+const MOST_RUNS: usize = 256;
 /// Values that are summed before the next tile, if taps end there: a panel of so many stays in the cache, and shorter
 /// chains of sums round less.
 const STEPS: usize = if cfg!(test) { 8 } else { 512 };
@@ -158,6 +161,13 @@ unsafe fn run_all(context: &Context, pieces: &[Piece]) -> Result<()> {
 fn pays(c: &Convolution, plans: &[Plan]) -> bool {
     let groups = c.feature_groups.max(1);
     let places: usize = c.images * c.spatial.iter().map(|dim| dim.output).product::<usize>();
+    // Those of the last dimension may be read at one address.
+    let is_apart =
+        |dim: &Spatial| dim.left_stride != c.features as isize || dim.right_dilation != 1;
+    let (last, outer) = c.spatial.split_last().map_or((1, &[][..]), |(last, outer)| {
+        (if is_apart(last) { last.kernel } else { 1 }, outer)
+    });
+    let runs = last * outer.iter().map(|dim| dim.kernel).product::<usize>();
     // Where windows stay inside the operand, products read it where it is, too.
     let copied = || plans.iter().zip(&c.spatial).any(|(plan, dim)| !plan.fits(dim));
     c.batch_groups == 1
@@ -165,7 +175,10 @@ fn pays(c: &Convolution, plans: &[Plan]) -> bool {
         && (c.output_strides[1] == 1 || c.outputs == 1)
         && places >= LEAST_PLACES
         && match groups {
-            1 => c.outputs >= LEAST_OUTPUTS && copied(),
+            1 => {
+                let many_addresses = runs > MOST_RUNS && c.features < FEW_FEATURES;
+                c.outputs >= LEAST_OUTPUTS && copied() && !many_addresses
+            }
             _ => c.outputs / groups > 1 || c.features / groups > 1,
         }
 }
