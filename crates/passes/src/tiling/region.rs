@@ -7,9 +7,10 @@ use rxla_hlo::{ComputationId, InstructionId, Module, Op};
 use super::axes::{Axes, Factor, Refusal, Sides, elements, is_spread, one, operands, whole};
 use crate::view;
 
-/// Elements from which on an array is large. What is smaller stays in a cache as it is, and is not computed
-/// once more for gradients.
-const LARGE: i64 = 1 << 21;
+/// Elements from which on an array is large. What is smaller stays in a cache as it is.
+const LARGE: i64 = 1 << 19;
+/// Elements from which on it is also computed once more for gradients.
+const VERY_LARGE: i64 = 1 << 21;
 /// How wide what goes into products with what is large may be: beyond it they compute so much with each
 /// element that it does not matter where that lies, but that what they multiply it with is read for each
 /// tile.
@@ -164,7 +165,15 @@ pub(super) fn find(m: &Module, computation: ComputationId) -> Vec<Region> {
                     && (view::is_root(m, *id) || !m[*id].users().iter().all(served))
             })
         };
-        let kept: Vec<Region> = regions.iter().filter(|&region| !stays(region)).cloned().collect();
+        let is_again = |region: &Region| {
+            let shared = |id: &InstructionId| {
+                let owners = regions.iter().filter(|region| region.contains(*id)).count();
+                elements(m, *id) == region.size && !is_spread(m, *id) && owners > 1
+            };
+            region.size < VERY_LARGE && region.inside.iter().any(|(id, _)| shared(id))
+        };
+        let kept: Vec<Region> =
+            regions.iter().filter(|&region| !stays(region) && !is_again(region)).cloned().collect();
         if kept.len() == regions.len() {
             return kept;
         }
