@@ -98,12 +98,7 @@ impl<P: Real> Vectors<P> {
                 // SAFETY: each piece is turned once.
                 unsafe {
                     let rows = std::slice::from_raw_parts_mut(data.get().add(first), rows);
-                    match rows.len() == TOGETHER * count {
-                        true => run::<P>(rows, count, waiting),
-                        false => {
-                            rows.chunks_mut(count).for_each(|rows| run_one::<P>(rows, waiting))
-                        }
-                    }
+                    run::<P>(rows, count, waiting);
                 }
             }
         });
@@ -112,7 +107,7 @@ impl<P: Real> Vectors<P> {
 }
 
 for_each_set! {
-    /// Does turns one after the other, in several pieces.
+    /// Does turns one after the other, in some pieces of so many vectors.
     ///
     /// # Safety
     ///
@@ -127,45 +122,52 @@ for_each_set! {
 /// See `run`.
 #[inline(always)]
 unsafe fn run_body<P: Real>(rows: &mut [[P; WIDTH]], count: usize, turns: &[Turn<P>]) {
-    let (a, rest) = rows.split_at_mut(count);
-    let (b, rest) = rest.split_at_mut(count);
-    let (c, d) = rest.split_at_mut(count);
-    for turn in turns {
-        // Each turn waits for the one before it, but not for that in another piece.
-        step(a, turn);
-        step(b, turn);
-        step(c, turn);
-        step(d, turn);
+    match rows.len() / count {
+        1 => together::<P, 1>(rows, count, turns),
+        2 => together::<P, 2>(rows, count, turns),
+        3 => together::<P, 3>(rows, count, turns),
+        _ => together::<P, TOGETHER>(rows, count, turns),
     }
 }
 
-for_each_set! {
-    /// Does turns one after the other, in one piece.
-    ///
-    /// # Safety
-    ///
-    /// None but that of the instruction set, which is seen to.
-    unsafe fn run_one[P: Real] = run_one_body(rows: &mut [[P; WIDTH]], turns: &[Turn<P>]) -> ()
-}
-
-/// # Safety
-///
-/// See `run_one`.
+/// Each turn waits for the one before it, but not for that in another piece. Most turns begin with what the one before
+/// them ended with, which stays in registers.
 #[inline(always)]
-unsafe fn run_one_body<P: Real>(rows: &mut [[P; WIDTH]], turns: &[Turn<P>]) {
+fn together<P: Real, const PIECES: usize>(
+    rows: &mut [[P; WIDTH]],
+    count: usize,
+    turns: &[Turn<P>],
+) {
+    let Some(first) = turns.first() else { return };
+    assert!(rows.len() == PIECES * count);
+    let mut pieces = rows.chunks_exact_mut(count);
+    let pieces: [&mut [[P; WIDTH]]; PIECES] =
+        std::array::from_fn(|_| pieces.next().expect("there are as many"));
+    let mut at = first.first;
+    let mut held = [[P::ZERO; WIDTH]; PIECES];
+    for piece in 0..PIECES {
+        held[piece] = pieces[piece][at];
+    }
     for turn in turns {
-        step(rows, turn);
+        if turn.first != at {
+            for piece in 0..PIECES {
+                pieces[piece][at] = held[piece];
+                held[piece] = pieces[piece][turn.first];
+            }
+        }
+        for piece in 0..PIECES {
+            let (mut x, mut y) = (held[piece], pieces[piece][turn.second]);
+            for lane in 0..WIDTH {
+                let (a, b) = (x[lane], y[lane]);
+                x[lane] = (turn.cosine * a).plus_product(turn.sine, b);
+                y[lane] = (turn.cosine * b).minus_product(turn.sine, a);
+            }
+            pieces[piece][turn.first] = x;
+            held[piece] = y;
+        }
+        at = turn.second;
     }
-}
-
-#[inline(always)]
-fn step<P: Real>(rows: &mut [[P; WIDTH]], turn: &Turn<P>) {
-    let (mut x, mut y) = (rows[turn.first], rows[turn.second]);
-    for lane in 0..WIDTH {
-        let (a, b) = (x[lane], y[lane]);
-        x[lane] = (turn.cosine * a).plus_product(turn.sine, b);
-        y[lane] = (turn.cosine * b).minus_product(turn.sine, a);
+    for piece in 0..PIECES {
+        pieces[piece][at] = held[piece];
     }
-    rows[turn.first] = x;
-    rows[turn.second] = y;
 }
