@@ -22,6 +22,7 @@ import json
 import os
 import pathlib
 import queue
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,8 @@ import page  # noqa: E402
 from page import geometric_mean  # noqa: E402
 from workloads import GROUPS, all_workloads  # noqa: E402
 
+# Pairs of processes in which each of those is compiled.
+COMPILATIONS = 3
 # What stands for compile time: from one operation to a model of twelve equal layers.
 COMPILED = [
     "scalar_add", "gelu_1m", "softmax_4096x1024", "dot_bias_gelu", "conv_3x3_56_64", "many_small_mixed",
@@ -185,22 +188,31 @@ def read_lines(stream, lines: queue.Queue) -> None:
 
 
 def compile_times(names: list[str], limit: float) -> list[dict]:
+    """Medians over pairs of processes, the first of which finds nothing kept by rxla, the second what the first kept."""
     print(f"\ncompile: {'XLA:CPU ms':>43} {'cold ms':>10} {'ratio':>7} {'2nd proc.':>10} {'ratio':>7}", flush=True)
     results = []
     quiet = lambda record: None  # noqa: E731
     for name in names:
-        with tempfile.TemporaryDirectory() as cache:
-            environment = {"RXLA_CACHE_DIR": cache}
-            cold = measure([name], "compile", 0, limit, quiet, environment)[0]
-            again = measure([name], "compile", 0, limit, quiet, environment)[0]
+        cold, again = [], []
+        for _ in range(COMPILATIONS):
+            with tempfile.TemporaryDirectory() as cache:
+                environment = {"RXLA_CACHE_DIR": cache}
+                cold += measure([name], "compile", 0, limit, quiet, environment)
+                again += measure([name], "compile", 0, limit, quiet, environment)
         record = {"group": "compile", "name": name}
-        if "error" in cold or "error" in again:
-            record["error"] = cold.get("error") or again["error"]
+        errors = [run["error"] for run in cold + again if "error" in run]
+        if errors:
+            record["error"] = errors[0]
             print(f"  {name:36} {record['error']}", flush=True)
         else:
-            record.update(cpu_compile=cold["cpu_compile"], cold=cold["rxla_compile"], warm=again["rxla_compile"])
+            middle = lambda runs, key: statistics.median(run[key] for run in runs)  # noqa: E731
+            record.update(
+                cpu_compile=middle(cold + again, "cpu_compile"),
+                cold=middle(cold, "rxla_compile"),
+                warm=middle(again, "rxla_compile"),
+            )
             record["ratio"] = record["cpu_compile"] / record["cold"]
-            record["warm_ratio"] = again["cpu_compile"] / record["warm"]
+            record["warm_ratio"] = record["cpu_compile"] / record["warm"]
             print(f"  {name:36} {record['cpu_compile'] * 1e3:14.1f} {record['cold'] * 1e3:10.1f} {record['ratio']:7.2f} {record['warm'] * 1e3:10.1f} {record['warm_ratio']:7.2f}", flush=True)
         results.append(record)
     summary("compile, cold", [r["ratio"] for r in results if "ratio" in r], len(results))

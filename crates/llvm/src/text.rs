@@ -27,7 +27,8 @@ use std::fmt::Write;
 use rustc_hash::FxHashMap;
 use rxla_base::{Error, Result};
 use rxla_kernel::{
-    BinaryOp, Function, FunctionId, Linkage, Module, Op, Scalar, Statement, Type, UnaryOp, Value,
+    BinaryOp, Convert, Function, FunctionId, Linkage, Module, Op, Scalar, Statement, Type, UnaryOp,
+    Value,
 };
 
 use operand::{Abi, Ll, Operand};
@@ -135,6 +136,7 @@ impl Unit<'_> {
             operands: vec![None; function.types.len()],
             depths: vec![0; function.types.len()],
             sums: vec![None; function.types.len()],
+            bitwise: vec![false; function.types.len()],
             depth: 0,
             chunks: Vec::new(),
             out: String::new(),
@@ -205,6 +207,8 @@ struct Emitter<'u, 'a> {
     depths: Vec<u16>,
     /// The operands of values that are sums.
     sums: Vec<Option<(Value, Value)>>,
+    /// Whether values are made bit by bit from others.
+    bitwise: Vec<bool>,
     depth: u16,
     /// Finished text, with chunks left open for the phis of loops, whose operands come later.
     chunks: Vec<String>,
@@ -282,6 +286,7 @@ impl<'a> Emitter<'_, 'a> {
                 if let Op::Binary(BinaryOp::Add, a, b) = op {
                     self.sums[result.0 as usize] = Some((*a, *b));
                 }
+                self.bitwise[result.0 as usize] = self.is_bitwise(op);
                 let operand = self.op(ty, op)?;
                 self.set(*result, operand);
                 Ok(())
@@ -329,7 +334,8 @@ impl<'a> Emitter<'_, 'a> {
             }
             Op::Select(condition, a, b) => {
                 let condition_type = self.function.ty(*condition);
-                let (condition, a, b) = (self.get(*condition)?, self.get(*a)?, self.get(*b)?);
+                let condition = self.get(*condition)?;
+                let (a, b) = (self.kept_apart(ty, *a)?, self.kept_apart(ty, *b)?);
                 Ok(emit!(
                     self,
                     "select {} {condition}, {} {a}, {} {b}",
@@ -371,6 +377,41 @@ impl<'a> Emitter<'_, 'a> {
             }
             Op::Alloca { bytes, align } => Ok(self.alloca(*bytes, *align)),
         }
+    }
+
+    fn is_bitwise(&self, op: &Op) -> bool {
+        let known = |value: &Value| self.bitwise[value.0 as usize];
+        match op {
+            Op::Binary(op, ..) => {
+                matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor | BinaryOp::CopySign)
+            }
+            Op::Unary(UnaryOp::Not, _) => true,
+            Op::Unary(UnaryOp::Neg | UnaryOp::FAbs, a) | Op::Convert(Convert::Bitcast, a) => {
+                known(a)
+            }
+            _ => false,
+        }
+    }
+
+    /// A value of which LLVM does not see how it was made, if that was bit by bit. It joins a choice
+    /// between such a value and another one to AVX-512's `vpternlog` under a mask, and takes its
+    /// operands in the wrong order where one is a constant and another the value otherwise (LLVM
+    /// 22: `select m, (a & k) | (b & ~k), b`).
+    fn kept_apart(&mut self, ty: Type, value: Value) -> Result<Operand> {
+        let operand = self.get(value)?;
+        let bits = ty.scalar.byte_width() * 8 * usize::from(ty.lanes);
+        let joined = self.unit.extremes == Extremes::Range
+            && ty.is_vector()
+            && matches!(ty.scalar, Scalar::I32 | Scalar::I64 | Scalar::F32 | Scalar::F64)
+            && matches!(bits, 128 | 256 | 512)
+            && self.bitwise[value.0 as usize];
+        Ok(match joined {
+            true => {
+                let ll = Ll(ty);
+                emit!(self, "call {ll} asm \"\", \"=v,0\"({ll} {operand})")
+            }
+            false => operand,
+        })
     }
 
     fn temp(&mut self) -> Operand {

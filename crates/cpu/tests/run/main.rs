@@ -1,6 +1,7 @@
 //! Compiled programs against the interpreter.
 
 mod attention;
+mod bits;
 mod loops;
 mod masked;
 mod memory;
