@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing and runs all tests: Rust first, then Python through the built wheel.
 source "$(dirname "$0")/setup.sh"
-# Half the room on disk (14 GB otherwise): nothing is built twice here, and nobody looks with a debugger.
+# 3 GB on disk instead of 14: nothing is built twice here, and nobody looks with a debugger.
 export CARGO_INCREMENTAL="${CARGO_INCREMENTAL:-0}" CARGO_PROFILE_DEV_DEBUG="${CARGO_PROFILE_DEV_DEBUG:-0}"
 need_packages
 cargo test --workspace

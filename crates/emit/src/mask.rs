@@ -44,7 +44,7 @@ impl Emitter<'_> {
         }
         let mask = self.operand(node, 0, node.index.clone());
         for (value, other) in [(true, 2), (false, 1)] {
-            for reach in self.implied(&mask, value, &mut SEARCH.clone())? {
+            for reach in self.implied(&mask, value, &mut { SEARCH })? {
                 if self.is_negative(&reach) {
                     return Ok(Some(other));
                 }
@@ -308,15 +308,8 @@ impl Emitter<'_> {
             && !varying.contains(&element);
         let takes = match op {
             BinaryOp::Add => self.builder.ty(element).scalar.is_float(),
-            BinaryOp::FMin
-            | BinaryOp::FMax
-            | BinaryOp::SMin
-            | BinaryOp::SMax
-            | BinaryOp::UMin
-            | BinaryOp::UMax
-            | BinaryOp::And
-            | BinaryOp::Or => true,
-            _ => false,
+            // Once is as good as often.
+            _ => op.is_choice() || matches!(op, BinaryOp::And | BinaryOp::Or),
         };
         let same = before.iter().all(|statement| match statement {
             Statement::Let { op, .. } => {

@@ -355,6 +355,19 @@ impl BinaryOp {
         self >= BinaryOp::Atan2
     }
 
+    /// Whether its result is one of its operands.
+    pub fn is_choice(self) -> bool {
+        matches!(
+            self,
+            BinaryOp::FMin
+                | BinaryOp::FMax
+                | BinaryOp::SMin
+                | BinaryOp::SMax
+                | BinaryOp::UMin
+                | BinaryOp::UMax
+        )
+    }
+
     /// Whether it may stand in a reduction: associative (as near as floats are) and commutative.
     pub fn is_reducer(self) -> bool {
         match self {

@@ -133,14 +133,9 @@ impl Target {
     }
 
     pub(crate) fn text(&self) -> TargetText {
-        let extremes = match self.vector_bits() {
-            512 => Extremes::Range,
-            _ => Extremes::Comparisons,
-        };
-        let bf16 = match self.vector_bits() {
-            512 if self.has("+avx512bf16") => Bf16::Instruction,
-            _ => Bf16::Integers,
-        };
+        let wide = self.vector_bits() == 512;
+        let extremes = if wide { Extremes::Range } else { Extremes::Comparisons };
+        let bf16 = if wide && self.has("+avx512bf16") { Bf16::Instruction } else { Bf16::Integers };
         let (triple, data_layout) = (self.triple.clone(), self.data_layout.clone());
         TargetText { triple, data_layout, extremes, bf16 }
     }

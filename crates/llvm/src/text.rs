@@ -405,13 +405,11 @@ impl<'a> Emitter<'_, 'a> {
             && matches!(ty.scalar, Scalar::I32 | Scalar::I64 | Scalar::F32 | Scalar::F64)
             && matches!(bits, 128 | 256 | 512)
             && self.bitwise[value.0 as usize];
-        Ok(match joined {
-            true => {
-                let ll = Ll(ty);
-                emit!(self, "call {ll} asm \"\", \"=v,0\"({ll} {operand})")
-            }
-            false => operand,
-        })
+        if !joined {
+            return Ok(operand);
+        }
+        let ll = Ll(ty);
+        Ok(emit!(self, "call {ll} asm \"\", \"=v,0\"({ll} {operand})"))
     }
 
     fn temp(&mut self) -> Operand {

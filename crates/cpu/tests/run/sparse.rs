@@ -39,7 +39,9 @@ fn rows_get_what_the_whole_gradient_gives() {
     let expected = Interpreter::new(module.clone()).run(inputs.clone(), &World::default()).unwrap();
     let executable = compile(&module, &Options::default()).unwrap();
     let found = executable.run(inputs, World::default).unwrap();
-    for (found, expected) in found.iter().zip(&leaves(expected)) {
+    let expected = leaves(expected);
+    assert_eq!(found.len(), expected.len());
+    for (found, expected) in found.iter().zip(&expected) {
         compare(expected, found, Tolerance::EXACT).unwrap();
     }
 }

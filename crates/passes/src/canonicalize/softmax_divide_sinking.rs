@@ -35,13 +35,13 @@ impl Pass for SoftmaxDivideSinking {
 fn divided_after(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
     let Op::Dot(op) = &m[i].op else { return None };
     let wide = matches!(view::element_type(m, i)?, ElementType::F32 | ElementType::F64);
-    let side = (0..2).find(|&side| divided(m, op, i, side).is_some())?;
+    let find = |side| Some((side, divided(m, op, i, side)?));
+    let (side, (exponential, divisor, dimensions)) = (0..2).find_map(find)?;
     let quotient = view::operand(m, i, side);
     let same = view::element_type(m, quotient)? == view::element_type(m, i)?;
     if !wide || !same || view::has_control_edges(m, i) || view::has_control_edges(m, quotient) {
         return None;
     }
-    let (exponential, divisor, dimensions) = divided(m, op, i, side)?;
     let op = op.clone();
     let mut operands = [view::operand(m, i, 0), view::operand(m, i, 1)];
     operands[side] = exponential;

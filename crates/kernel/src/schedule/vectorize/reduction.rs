@@ -161,7 +161,7 @@ fn leaves(
     }
     let (a, b) = match definitions.get(&value)?.1 {
         Op::Select(_, a, b) => (a, b),
-        Op::Binary(op, a, b) if is_choice(*op) => (a, b),
+        Op::Binary(op, a, b) if op.is_choice() => (a, b),
         _ => return None,
     };
     leaves(definitions, dependent, param, *a, candidates)?;
@@ -193,19 +193,6 @@ fn slice(
         }
     });
     fine
-}
-
-/// Operations whose result is one of their operands.
-fn is_choice(op: BinaryOp) -> bool {
-    matches!(
-        op,
-        BinaryOp::FMin
-            | BinaryOp::FMax
-            | BinaryOp::SMin
-            | BinaryOp::SMax
-            | BinaryOp::UMin
-            | BinaryOp::UMax
-    )
 }
 
 fn is_elementwise(op: &Op) -> bool {
