@@ -3,7 +3,8 @@
 //! A producer moves into its consumers if all of them can compute its elements as they need them and
 //! if that costs no more than to store and load them: what is cheap is computed several times, what
 //! is expensive once. Broadcasts and iotas are so cheap that they are never stored. A sum over a row is
-//! computed where rows are gone through and it is broadcast along them, once for each. Then fusions
+//! computed where rows are gone through and it is broadcast along them, once for each; what it adds up is kept for
+//! the rest of the row, if that needs it again and it is expensive. Then fusions
 //! that run over the same elements and read the same arrays become one with several results.
 //!
 //! An update of a part of an array is made in place. So what it writes is computed before, on its own,

@@ -76,6 +76,9 @@ impl Emitter<'_> {
                 Leaf::Sources(..) | Leaf::Elements(_) => Vec::new(),
             });
         }
+        if let Some(keeper) = self.keeper(node) {
+            return Ok(vec![keeper]);
+        }
         let module = self.module;
         let instruction = &module[node.id];
         support::check(&instruction.op)?;
@@ -199,6 +202,9 @@ impl Emitter<'_> {
                 Leaf::Elements(elements) => Ok(elements[node.leaf]),
                 Leaf::Outer(..) => self.forwarded(&needs[0]),
             };
+        }
+        if let Some(kept) = self.kept(node)? {
+            return Ok(kept);
         }
         let operands: Vec<Placed> = needs
             .iter()

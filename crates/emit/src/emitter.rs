@@ -7,6 +7,7 @@ use rxla_hlo::{InstructionId, Module};
 use rxla_kernel::{Builder, LoopKind, Statement, Value};
 
 use crate::affine::{Affine, Index, Symbol};
+use crate::keep::Keep;
 use crate::mask::Probe;
 use crate::plan::{Learned, NestId, NestPlan, Origin, Plan};
 use crate::transpose::Staging;
@@ -37,6 +38,8 @@ pub(crate) struct Emitter<'a> {
     pub(crate) nesting: usize,
     /// The loop whose border is looked for.
     pub(crate) probe: Option<Probe>,
+    /// Rows that are written down where they are first reduced.
+    pub(crate) keeps: Vec<Keep>,
 }
 
 /// What is known of an index value.
@@ -142,6 +145,7 @@ impl<'a> Emitter<'a> {
             frame_numbers: FxHashMap::default(),
             nesting: 0,
             probe: None,
+            keeps: Vec::new(),
         }
     }
 

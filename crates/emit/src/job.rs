@@ -235,7 +235,9 @@ pub(crate) fn run_job(
             run_scatter(emitter, nest, job, node, destinations)
         });
     }
-    let mut loops = emitter.loops(nest, dims, LoopKind::Vector);
+    // Rows that are kept one after the other cannot be lanes.
+    let kind = if emitter.keeps_rows_of(dims) { LoopKind::Sequential } else { LoopKind::Vector };
+    let mut loops = emitter.loops(nest, dims, kind);
     let mut starts = Vec::new();
     for target in &job.targets {
         starts.push(match &target.update {

@@ -30,6 +30,7 @@ mod dynamic;
 mod element;
 mod emitter;
 mod job;
+mod keep;
 mod mask;
 mod nest;
 mod ops;
@@ -50,6 +51,7 @@ mod trace;
 mod transpose;
 mod window;
 
+pub use keep::keeping_reduction;
 pub use root::Placement;
 
 use rxla_base::Result;

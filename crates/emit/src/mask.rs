@@ -15,6 +15,7 @@ use rxla_kernel::{
 
 use crate::affine::{Affine, Index, Symbol};
 use crate::emitter::{Definition, Emitter, Leaf, Node};
+use crate::keep::Filling;
 use crate::nest::{Body, Loop};
 use crate::plan::NestId;
 use crate::shapes::array;
@@ -250,6 +251,7 @@ impl Emitter<'_> {
                 body(emitter, &index, carried)
             })?;
         if let (Some((op, element)), [sum]) = (hidden, &sums[..]) {
+            self.keep_hidden(nest, index, (each, kind, high), &border, &sums, body)?;
             let all = self.builder.binary(op, *sum, element);
             return Ok(Some(vec![self.builder.select(used, all, *sum)]));
         }
@@ -258,6 +260,42 @@ impl Emitter<'_> {
             body(emitter, &index, &[])
         })?;
         Ok(Some(Vec::new()))
+    }
+
+    /// Writes down what a reduction keeps of the end of its row.
+    fn keep_hidden(
+        &mut self,
+        nest: NestId,
+        index: &Index,
+        (each, kind, end): (&Loop, LoopKind, Value),
+        border: &Affine,
+        sums: &[Value],
+        body: &mut Body<'_>,
+    ) -> Result<()> {
+        let NestId::Inner(reduction) = nest else { return Ok(()) };
+        if !self.fills(reduction) {
+            return Ok(());
+        }
+        let last = self.builder.index(each.size());
+        self.fill(reduction, Filling::All);
+        let stored = self.for_loop(kind, (end, last, 1), &[], |emitter, variable, _| {
+            let index = emitter.index_beyond(nest, index, each, variable, border);
+            body(emitter, &index, sums).map(|_| Vec::new())
+        });
+        self.fill(reduction, Filling::Shown);
+        stored.map(drop)
+    }
+
+    /// Whether a column lies beyond its border.
+    pub(crate) fn is_beyond(&self, index: &Index) -> bool {
+        let symbols = index.iter().flat_map(|own| &own.terms);
+        symbols.into_iter().any(|term| self.symbols[term.0.0 as usize].beyond.is_some())
+    }
+
+    /// Whether the border of the loop that an index runs along is looked for.
+    pub(crate) fn probes(&self, index: &Index) -> bool {
+        let Some(probe) = &self.probe else { return false };
+        index.iter().any(|own| own.factor(probe.symbol) != 0)
     }
 
     /// The last column that is shown, by a look at what the loop would do.

@@ -11,6 +11,7 @@ use rxla_kernel::{BinaryOp, Builder, LoopKind, Value};
 
 use crate::affine::Index;
 use crate::emitter::{Emitter, Node, Placed};
+use crate::keep::Filling;
 use crate::nest::Style;
 use crate::plan::NestId;
 use crate::scalar::{number, scalar_of};
@@ -84,6 +85,7 @@ pub(crate) fn element(emitter: &mut Emitter<'_>, node: &Node, op: &Reduce) -> Re
             reduced.last().is_some_and(|&last| dims[last + 1..].iter().all(|&size| size == 1));
         let mut load = |emitter: &mut Emitter<'_>, index: &Index| {
             let at = place(index);
+            emitter.keep(node, &at)?;
             (0..count)
                 .map(|k| {
                     let operand = emitter.operand(node, k, at.clone());
@@ -92,7 +94,11 @@ pub(crate) fn element(emitter: &mut Emitter<'_>, node: &Node, op: &Reduce) -> Re
                 .collect::<Result<Vec<Element>>>()
         };
         let id = NestId::Inner(node.id);
-        reduce_nest(emitter, id, &sizes, &types, &combine, initial, along_rows, &mut load)
+        emitter.fill(node.id, Filling::Shown);
+        let results =
+            reduce_nest(emitter, id, &sizes, &types, &combine, initial, along_rows, &mut load);
+        emitter.fill(node.id, Filling::No);
+        results
     })?;
     for (leaf, &element) in results.iter().enumerate() {
         emitter.remember(Node { leaf, ..node.clone() }, Placed { element, depth });

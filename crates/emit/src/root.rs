@@ -12,7 +12,7 @@ use crate::job::{Alias, jobs, run_job, units, updates};
 use crate::nest::FEW_UNITS;
 use crate::plan::{Access, Learned, NestId, Plan, across};
 use crate::shapes::{array, leaf_count, leaf_shape};
-use crate::{Cost, Destination, Element, Part, Source, Updates, product, rng};
+use crate::{Cost, Destination, Element, Part, Source, Updates, keep, product, rng};
 
 /// What a run into a scratch function showed.
 pub(crate) struct Look {
@@ -124,6 +124,7 @@ fn run(
         )?]);
     }
     let root = bind(emitter, id, operands)?;
+    emitter.keeps = keep::find(module, id, root.frame);
     let aliases = aliases(operands, destinations);
     let mut results: Vec<Option<Element>> = vec![None; count];
     for (number, job) in jobs(emitter, &root, &aliases)?.iter().enumerate() {

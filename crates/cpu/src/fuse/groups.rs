@@ -145,6 +145,22 @@ impl Former<'_> {
         module[id].operands().iter().map(missing).sum()
     }
 
+    /// Whether a reduction writes rows of `id` down for others of its group.
+    fn is_kept(&self, id: InstructionId, ways: &[Way], groups: &[usize]) -> bool {
+        let module = self.module;
+        let &[group] = groups else { return false };
+        let group = &self.groups[group];
+        let count = elements(module, id) as f64;
+        let member = |other: InstructionId| group.members.contains(&other);
+        ways.len() > 1
+            && ways.iter().all(|way| way.order == Order::Rows && way.count == count)
+            && !pays(module, id, ways, 1, 0)
+            && rxla_emit::keeping_reduction(module, id, &member, &|other| {
+                group.roots.contains(&other)
+            })
+            .is_some_and(|reduction| is_of_rows(module, reduction))
+    }
+
     /// Moves an instruction into all its users if that pays.
     fn try_fuse(&mut self, id: InstructionId) -> bool {
         let module = self.module;
@@ -202,7 +218,10 @@ impl Former<'_> {
         if is_of_rows(module, id) && ways.iter().any(|way| way.order != Order::Rows) {
             return false;
         }
-        if !pays(module, id, &ways, groups.len(), self.reads(id, &groups)) {
+        if self.is_kept(id, &ways, &groups) {
+            // Its operands are needed where the reduction that keeps it needs it, and nowhere else.
+            ways.truncate(1);
+        } else if !pays(module, id, &ways, groups.len(), self.reads(id, &groups)) {
             return false;
         }
         for group in groups {

@@ -1,6 +1,7 @@
 //! Kernels that are emitted, run by the kernel IR's evaluator, and compared with the interpreter.
 
 mod elementwise;
+mod keeps;
 mod masks;
 mod movement;
 mod products;
