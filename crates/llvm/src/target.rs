@@ -8,7 +8,7 @@ use rxla_base::{Error, Result};
 use crate::ending::{Inside, watch_main_thread};
 use crate::ffi;
 use crate::machine::{Level, Machine};
-use crate::text::{Bf16, Extremes, TargetText};
+use crate::text::{Bf16, Extremes, TargetText, Turns};
 
 /// A target machine in words.
 #[derive(Clone, Debug)]
@@ -136,8 +136,9 @@ impl Target {
         let wide = self.vector_bits() == 512;
         let extremes = if wide { Extremes::Range } else { Extremes::Comparisons };
         let bf16 = if wide && self.has("+avx512bf16") { Bf16::Instruction } else { Bf16::Integers };
+        let turns = if wide { Turns::Free } else { Turns::Kept };
         let (triple, data_layout) = (self.triple.clone(), self.data_layout.clone());
-        TargetText { triple, data_layout, extremes, bf16 }
+        TargetText { triple, data_layout, extremes, bf16, turns }
     }
 
     /// LLVM's handle of the target.

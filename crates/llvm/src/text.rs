@@ -19,6 +19,7 @@ mod convert;
 mod division;
 mod memory;
 mod operand;
+mod turns;
 mod vector;
 
 use std::collections::BTreeMap;
@@ -47,6 +48,17 @@ pub struct TargetText {
     pub data_layout: String,
     pub extremes: Extremes,
     pub bf16: Bf16,
+    pub turns: Turns,
+}
+
+/// What becomes of iterations that the schedule has laid side by side, operation by operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Turns {
+    /// LLVM puts their operations into an order that it likes.
+    Free,
+    /// They stay as they are. Where constants alone fill the registers, which without AVX-512 are
+    /// 16, LLVM would run one iteration after the other to need fewer, each a chain that waits.
+    Kept,
 }
 
 /// What rounds f32 to bf16.
@@ -77,6 +89,7 @@ pub fn unit_text(
         entry: function,
         extremes: target.extremes,
         bf16: target.bf16,
+        turns: target.turns,
         name_of,
         inline: Vec::new(),
         declared: BTreeMap::new(),
@@ -89,7 +102,7 @@ pub fn unit_text(
         unit.define(inline)?;
         next += 1;
     }
-    let TargetText { triple, data_layout, extremes: _, bf16: _ } = target;
+    let TargetText { triple, data_layout, .. } = target;
     let mut text = String::with_capacity(unit.definitions.len() + 1024);
     let _ = writeln!(text, "target datalayout = \"{data_layout}\"\ntarget triple = \"{triple}\"\n");
     text.push_str(&unit.definitions);
@@ -110,6 +123,7 @@ struct Unit<'a> {
     entry: FunctionId,
     extremes: Extremes,
     bf16: Bf16,
+    turns: Turns,
     name_of: &'a dyn Fn(FunctionId) -> String,
     /// The inline functions that are used, in order of first use.
     inline: Vec<FunctionId>,
@@ -276,7 +290,14 @@ impl<'a> Emitter<'_, 'a> {
     }
 
     fn statements(&mut self, statements: &'a [Statement]) -> Result<()> {
-        statements.iter().try_for_each(|statement| self.statement(statement))
+        let mut ends = self.ends_of_turns(statements).into_iter().peekable();
+        for (position, statement) in statements.iter().enumerate() {
+            self.statement(statement)?;
+            if ends.next_if_eq(&position).is_some() {
+                self.end_turn(statement)?;
+            }
+        }
+        Ok(())
     }
 
     fn statement(&mut self, statement: &'a Statement) -> Result<()> {

@@ -6,6 +6,7 @@ use super::emit::{Emitter, Floats, Lanes};
 use super::precision::{Double, Precision, Single};
 use super::{binary, unary};
 use crate::ir::{BinaryOp, Block, Convert, Function, Op, Statement, UnaryOp, Value};
+use crate::schedule::in_turns;
 use crate::types::Scalar;
 
 /// Replaces each mathematical operation in a function, scalar or on vectors. To be run when loops
@@ -27,8 +28,19 @@ struct Expansion<'a> {
 impl Expansion<'_> {
     fn block(&mut self, block: Block) -> Block {
         let emitter = self.emitter;
-        let fill = || block.statements.into_iter().for_each(|statement| self.statement(statement));
-        let statements = emitter.block(fill);
+        let statements = emitter.block(|| {
+            let mut left = block.statements.as_slice();
+            while let Some((first, rest)) = left.split_first() {
+                let alike = self.alike(left);
+                if alike > 1 {
+                    self.in_turns(&left[..alike]);
+                    left = &left[alike..];
+                } else {
+                    self.statement(first.clone());
+                    left = rest;
+                }
+            }
+        });
         let yields = block.yields.into_iter().map(|value| self.current(value)).collect();
         Block { statements, yields }
     }
@@ -48,9 +60,46 @@ impl Expansion<'_> {
         self.emitter.push(statement);
     }
 
+    /// The same operation on several values, as loops leave it whose iterations lie side by side:
+    /// their approximations do so, too.
+    fn in_turns(&mut self, calls: &[Statement]) {
+        let emitter = self.emitter;
+        let alone = |call: &Statement| emitter.block(|| self.statement(call.clone()));
+        let lists = calls.iter().map(alone).collect();
+        in_turns(lists).into_iter().for_each(|statement| emitter.push(statement));
+    }
+
+    /// How many statements from the first on are one operation on vectors that do not wait for each
+    /// other; more than a few at once would not fit into registers.
+    fn alike(&self, statements: &[Statement]) -> usize {
+        const MOST: usize = 4;
+        let call = |statement: &Statement| match statement {
+            Statement::Let { result, op: Op::Unary(op, a) } if takes_turns(*op) => {
+                let ty = self.emitter.ty(*result);
+                ty.is_vector().then_some((*result, *a, (*op, ty)))
+            }
+            _ => None,
+        };
+        let mut results = Vec::new();
+        let mut first = None;
+        for (result, a, kind) in statements.iter().take(MOST).map_while(call) {
+            if *first.get_or_insert(kind) != kind || results.contains(&a) {
+                break;
+            }
+            results.push(result);
+        }
+        results.len()
+    }
+
     fn current(&self, value: Value) -> Value {
         self.results.get(&value).copied().unwrap_or(value)
     }
+}
+
+/// Whether approximations of a function may lie side by side, operation by operation. Those of sine
+/// and its like branch, and find again what others of the same value have computed.
+pub fn takes_turns(op: UnaryOp) -> bool {
+    op.is_maths() && !matches!(op, UnaryOp::Sin | UnaryOp::Cos | UnaryOp::Tan)
 }
 
 /// A mathematical operation.

@@ -33,7 +33,7 @@ mod tests;
 mod trig;
 
 use crate::ir::{BinaryOp, UnaryOp};
-pub use expand::expand;
+pub use expand::{expand, takes_turns};
 use lanes::Float;
 
 /// The function that an operation stands for, of `x`. `None` for operations that are none. Inlined

@@ -150,6 +150,29 @@ fn binary_operations_too() {
 }
 
 #[test]
+fn the_same_function_of_several_vectors_takes_turns() {
+    let text = "kernel @f(%in: ptr, %out: ptr) {
+           %zero: i64 = constant 0
+           %eight: i64 = constant 8
+           %x: f32x8 = load %in[%zero]
+           %y: f32x8 = load %in[%eight]
+           %a: f32x8 = exp %x
+           %b: f32x8 = exp %y
+           store %out[%zero], %a
+           store %out[%eight], %b
+         }";
+    let mut module = crate::text::parse(text).unwrap();
+    expand(&mut module.functions[0]);
+    verify(&module).unwrap_or_else(|findings| panic!("{findings:?}"));
+    let body = &module.functions[0].body.statements;
+    let fmas = body.iter().enumerate().filter(|(_, statement)| {
+        matches!(statement, crate::Statement::Let { op: Op::Fma(..), .. })
+    });
+    let fmas: Vec<usize> = fmas.map(|(position, _)| position).collect();
+    assert!(fmas.chunks(2).all(|pair| pair[1] == pair[0] + 1), "{module}");
+}
+
+#[test]
 fn sixteen_bits_are_rounded_once() {
     let call = |a, _| Op::Unary(UnaryOp::Tanh, a);
     let half = |x: f64| half::f16::from_f32(x as f32);

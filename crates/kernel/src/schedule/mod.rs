@@ -43,7 +43,7 @@ pub fn pipeline(function: &mut Function, target: &Target) {
 
 /// One statement of each list after the other, so that what does not wait for each other lies side
 /// by side.
-fn in_turns(lists: Vec<Vec<Statement>>) -> Vec<Statement> {
+pub(crate) fn in_turns(lists: Vec<Vec<Statement>>) -> Vec<Statement> {
     let mut lists: Vec<_> = lists.into_iter().map(Vec::into_iter).collect();
     let mut all = Vec::with_capacity(lists.iter().map(ExactSizeIterator::len).sum());
     loop {

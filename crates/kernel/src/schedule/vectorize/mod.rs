@@ -168,7 +168,7 @@ impl Vectorizer<'_> {
         loads.retain(|group| group.suits(full));
         let weight = width::weight(self.function, &classes, &groups, &loads, &source.body);
         let stages = self.stages(source, (data, full), &weight, !reduced.is_empty())?;
-        let is_long = weight.is_long();
+        let is_long = weight.is_long() || weight.functions > 0;
         let classes = classes.into_table();
         Some(Plan { kinds, selection, classes, groups, loads, stages, is_long })
     }
@@ -188,9 +188,9 @@ impl Vectorizer<'_> {
         if weight.scatters > 0 && weight.operations < 4 * weight.scatters {
             return None;
         }
-        let heavy = weight.maths || weight.inner_loops || apart > 0;
         let copies = match (reduces, weight.operations) {
-            _ if heavy => 1,
+            _ if weight.inner_loops || apart > 0 => 1,
+            _ if weight.functions > 0 => self.copies_of_functions(weight),
             (true, 0..=8) => 4,
             (true, 9..=24) => 2,
             (true, _) => 1,
@@ -221,6 +221,12 @@ impl Vectorizer<'_> {
             lanes /= 2;
         }
         if stages.is_empty() { None } else { Some(stages) }
+    }
+
+    /// How many copies of a body that calls functions take turns: none where registers are many and
+    /// wide (AVX-512's), of which fewer are computed at a time.
+    fn copies_of_functions(&self, weight: &width::Weight) -> u16 {
+        if self.vector_bytes < 64 { weight.copies_of_functions(self.copies) } else { 1 }
     }
 
     /// Writes the stages and what is left over, and names what stands for the results.
@@ -329,14 +335,13 @@ impl Vectorizer<'_> {
         }
         let mut params = carried.iter().map(|carried| carried.param);
         let mut yields = Vec::new();
-        let mut copies = Vec::new();
+        let (mut indices, mut copies) = (Vec::new(), Vec::new());
         for copy in 0..stage.copies {
-            let mut copied = Vec::new();
             let mut at = variable;
             if copy > 0 {
                 let distance = i64::from(copy) * i64::from(stage.lanes) * source.step;
                 let distance = self.integer(distance, out);
-                at = self.arithmetic(BinaryOp::Add, variable, distance, &mut copied);
+                at = self.arithmetic(BinaryOp::Add, variable, distance, &mut indices);
             }
             let mut given = vec![(source.variable, at)];
             for (position, old) in source.carried.iter().enumerate() {
@@ -346,13 +351,13 @@ impl Vectorizer<'_> {
             let widen = Widen::new(self.function, &plan.classes, &self.constants, stage.lanes, out);
             let (statements, next) =
                 widen.body(&source.body, &given, &wide, &plan.groups, &plan.loads);
-            copied.extend(statements);
-            copies.push(copied);
+            copies.push(statements);
             let kept = next.into_iter().zip(&wide).filter(|(_, wide)| **wide);
             yields.extend(kept.map(|(value, _)| value));
         }
         // Of short bodies a processor sees several at once as it is.
-        let statements = if plan.is_long { in_turns(copies) } else { copies.concat() };
+        let mut statements = indices;
+        statements.extend(if plan.is_long { in_turns(copies) } else { copies.concat() });
         let body = Block { statements, yields };
         let results: Vec<Value> = carried.iter().map(|carried| carried.result).collect();
         let step = stage.width() * source.step;

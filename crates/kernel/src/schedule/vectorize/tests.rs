@@ -582,3 +582,31 @@ fn copies_of_a_long_body_take_turns() {
         lines.take_while(|line| !line.contains("store")).filter(|line| line.contains(" = load "));
     assert_eq!(loads.count(), 8, "{many}");
 }
+
+#[test]
+fn functions_take_turns_where_registers_are_few() {
+    let text = |function: &str| {
+        format!(
+            "kernel @f(%in: ptr noalias, %out: ptr noalias, %begin: i64, %end: i64) {{
+               for vector %i in %begin..%end step 1 {{
+                 %x: f32 = load %in[%i]
+                 %y: f32 = {function} %x
+                 store %out[%i], %y
+               }}
+             }}"
+        )
+    };
+    let step = |function, vector_bits, copies| {
+        let mut module = crate::text::parse(&text(function)).unwrap();
+        vectorize(&mut module.functions[0], &Target { vector_bits, copies });
+        crate::verify(&module).unwrap();
+        let text = module.to_string();
+        let (_, step) = text.split_once(" step ").unwrap();
+        step.split_once(' ').unwrap().0.parse::<u32>().unwrap()
+    };
+    assert_eq!(step("erf", 256, Copies::Many), 32);
+    assert_eq!(step("erf", 256, Copies::Few), 8);
+    assert_eq!(step("erf", 512, Copies::Many), 16);
+    // Its approximation branches.
+    assert_eq!(step("sin", 256, Copies::Many), 8);
+}

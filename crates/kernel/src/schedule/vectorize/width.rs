@@ -3,6 +3,7 @@
 use super::class::{Class, Classes, address};
 use super::stride::{Group, LoadGroup, is_short};
 use crate::ir::{BinaryOp, Block, Carried, Function, Op, Statement, UnaryOp, Value};
+use crate::maths::takes_turns;
 use crate::schedule::Copies;
 use crate::types::Scalar;
 
@@ -109,7 +110,10 @@ pub(super) struct Weight {
     pub(super) operations: usize,
     /// Elements that are read and written.
     pub(super) accesses: usize,
-    pub(super) maths: bool,
+    /// Calls of mathematical functions.
+    pub(super) functions: usize,
+    /// Whether the approximation of one of them cannot take turns with its like.
+    pub(super) alone: bool,
     pub(super) inner_loops: bool,
     /// Accesses that gather or scatter, and how many of them are narrower than four bytes.
     pub(super) gathers: usize,
@@ -134,6 +138,18 @@ impl Weight {
             return 1;
         }
         1 << (MOST_OPERATIONS / self.operations).clamp(1, 8).ilog2()
+    }
+
+    /// How many copies of a body that calls functions are to lie side by side: their approximations
+    /// are long chains.
+    pub(super) fn copies_of_functions(&self, copies: Copies) -> u16 {
+        const MOST_OPERATIONS: usize = 1000;
+        const OPERATIONS_OF_FUNCTION: usize = 40;
+        if copies == Copies::Few || self.alone {
+            return 1;
+        }
+        let operations = self.operations + OPERATIONS_OF_FUNCTION * self.functions;
+        1 << (MOST_OPERATIONS / operations).clamp(1, 4).ilog2()
     }
 }
 
@@ -173,11 +189,14 @@ pub(super) fn weight(
                 }
                 Op::Unary(op, _) => {
                     weight.operations += 1;
-                    weight.maths |= op.is_maths() && *op != UnaryOp::Rsqrt;
+                    weight.functions += usize::from(op.is_maths() && *op != UnaryOp::Rsqrt);
+                    weight.alone |= op.is_maths() && !takes_turns(*op);
                 }
                 Op::Binary(op, ..) => {
                     weight.operations += 1;
-                    weight.maths |= op.is_maths() || *op == BinaryOp::FRem;
+                    let function = op.is_maths() || *op == BinaryOp::FRem;
+                    weight.functions += usize::from(function);
+                    weight.alone |= function;
                 }
                 _ => weight.operations += 1,
             }
