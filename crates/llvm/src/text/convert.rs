@@ -255,10 +255,11 @@ impl Emitter<'_, '_> {
         let odd = emit!(self, "and {integer} {high}, {}", constant(1));
         let bias = emit!(self, "add {integer} {odd}, {}", constant(0x7fff));
         let rounded = emit!(self, "add {integer} {bits}, {bias}");
-        let rounded = emit!(self, "lshr {integer} {rounded}, {}", constant(16));
-        let quiet = emit!(self, "or {integer} {high}, {}", constant(0x40));
+        let quiet = emit!(self, "or {integer} {bits}, {}", constant(0x40_0000));
         let nan = emit!(self, "fcmp uno {} {a}, {}", Ll(from), Operand::Constant(from, 0));
         let result = emit!(self, "select {truth} {nan}, {integer} {quiet}, {integer} {rounded}");
+        // The shift last: where the result is widened again, both become one mask.
+        let result = emit!(self, "lshr {integer} {result}, {}", constant(16));
         emit!(self, "trunc {integer} {result} to {}", Ll(to))
     }
 }
