@@ -161,6 +161,10 @@ table(
     "SINGLE_EXP2_HALF", "`exp2(r) = 1 + r p(r)` for |r| <= 1/2, for what is small beside one",
     SINGLE, lambda r: mp.expm1(r * LN2) / r, lambda r: abs(r) / mp.exp(r * LN2), list(range(5)), ("-0.5005", "0.5005"),
 )
+table(
+    "SINGLE_EXP2_OF_FRACTION", "`exp2(r) = 1 + r p(r)` for |r| <= 1/2",
+    SINGLE, lambda r: mp.expm1(r * LN2) / r, lambda r: abs(r) / mp.exp(r * LN2), list(range(6)), ("-0.5005", "0.5005"),
+)
 both(
     "LOG", "`log(1 + f) = f - f^2 / 2 + f^3 p(f)` for 1 + f from sqrt(1/2) to sqrt(2)",
     lambda f: (mp.log1p(f) - f + f * f / 2) / f**3, lambda f: abs(f**3 / mp.log1p(f)), 9, 0, ("-0.2929", "0.41425"),
@@ -190,8 +194,12 @@ both(
     even(lambda r: (mp.tan(r) - r) / r**3), even(lambda r: r**3 / mp.tan(r)), 6, 14, (0, "0.6170"),
 )
 both(
+    "TANH", "`tanh(x) = x + x^3 p(x^2)` for |x| <= 0.625",
+    even(lambda x: (mp.tanh(x) - x) / x**3), even(lambda x: x**3 / mp.tanh(x)), 5, 0, (0, "0.390625"),
+)
+both(
     "TANH", "`tanh(x) = x + x^3 p(x^2)` for |x| <= 0.55",
-    even(lambda x: (mp.tanh(x) - x) / x**3), even(lambda x: x**3 / mp.tanh(x)), 5, 11, (0, "0.3025"),
+    even(lambda x: (mp.tanh(x) - x) / x**3), even(lambda x: x**3 / mp.tanh(x)), 0, 11, (0, "0.3025"),
 )
 both(
     "SINH", "`sinh(x) = x + x^3 p(x^2)` for |x| <= 1",

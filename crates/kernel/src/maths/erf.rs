@@ -5,8 +5,8 @@
 //! (1 + 2x) exp(x^2) erfc x in 0 <= x < inf*, Mathematics of Computation 36, 1981).
 
 use super::coefficients::{SINGLE_ERFC_LOG2, SINGLE_EXP2_HALF};
-use super::exp::exp_of_negative_times;
-use super::lanes::{BitsExt, Float, FloatExt};
+use super::exp::{exp_of_negative_times, exp2_of_parts};
+use super::lanes::{Float, FloatExt};
 use super::precision::{Precision, Single};
 
 /// `erfc(|x|)`.
@@ -38,7 +38,8 @@ pub(super) fn erfc<F: Float>(x: F) -> F {
 /// Above 1, the complement; NaN is small, since what is made of exponents alone would lose it.
 pub(super) fn erf<F: Float>(x: F) -> F {
     let one = x.constant(1.0);
-    let large = (one - F::Precision::erfc_beyond_one(x.abs())).copy_sign(x);
+    // Not negative as yet: its sign bit is none.
+    let large = (one - F::Precision::erfc_beyond_one(x.abs())).flip_sign(x.sign_bit());
     F::select(one.below(x.abs()), large, erf_of_small(x))
 }
 
@@ -47,9 +48,6 @@ pub(super) fn erfc_beyond_one_in_single<F: Float<Precision = Single>>(magnitude:
     let x = magnitude.clamp_above(magnitude.constant(3.94));
     let t = x.horner(SINGLE_ERFC_LOG2);
     let (n, count) = t.nearest(1.0);
-    let r = t - n;
-    let one = x.constant(1.0);
-    let power = r.horner(SINGLE_EXP2_HALF).fma(r, one);
-    // The exponent stays within the format: no smaller than 2^-26.
-    F::from_bits(power.bits() + count.left(Single::MANTISSA))
+    // No smaller than 2^-26.
+    exp2_of_parts(t - n, count, SINGLE_EXP2_HALF)
 }

@@ -6,8 +6,9 @@
 //! multiplied twice, at the price of a wider interval for r. Where the sign is known, the power is
 //! moved towards one by a constant, which is multiplied last.
 
+use super::coefficients::SINGLE_EXP2_OF_FRACTION;
 use super::lanes::{BitsExt, Float, FloatExt};
-use super::precision::Precision;
+use super::precision::{Precision, Single};
 
 pub(super) fn exp<F: Float>(x: F) -> F {
     let (r, s) = reduce_wide(x);
@@ -154,17 +155,39 @@ pub(super) fn sinh<F: Float>(x: F) -> F {
     F::select(magnitude.below(x.constant(1.0)), small, large).copy_sign(x)
 }
 
-/// `1 - 2 / (exp(2 |x|) + 1)`, which is accurate from where it is 1/2; below, a polynomial.
+/// `exp(2 x)` of what is neither negative nor large.
+pub(super) fn exp_of_twice<F: Float>(x: F) -> F {
+    let (r, s) = reduce_narrow(x + x, 0);
+    series(r, F::Precision::EXPM1) * s
+}
+
+/// The same as `exp2(2 x log2(e))`: that the factor is rounded matters most where the result is
+/// large, of which `tanh` takes the inverse from one.
+pub(super) fn exp_of_twice_in_single<F: Float<Precision = Single>>(x: F) -> F {
+    let factor = 2.0 * Single::LOG2_E[0];
+    let (n, count) = x.nearest(factor);
+    let r = x.fma(x.constant(factor), -n);
+    exp2_of_parts(r, count, SINGLE_EXP2_OF_FRACTION)
+}
+
+/// `exp2(n + r)` with the integer n in the low bits of `count`, by coefficients for |r| <= 1/2; it
+/// must stay within the format.
+pub(super) fn exp2_of_parts<F: Float>(r: F, count: F::Bits, coefficients: &[f64]) -> F {
+    let power = r.horner(coefficients).fma(r, r.constant(1.0));
+    F::from_bits(power.bits() + count.left(F::Precision::MANTISSA))
+}
+
+/// `1 - 2 / (exp(2 |x|) + 1)`, which is accurate from about where it is 1/2; below, a polynomial.
 pub(super) fn tanh<F: Float>(x: F) -> F {
     let magnitude = x.abs();
     // Beyond, the result rounds to one.
     let limit = f64::from(F::Precision::MANTISSA) * 0.375 + 1.0;
     let bounded = magnitude.clamp_above(x.constant(limit));
-    let (r, s) = reduce_narrow(bounded + bounded, 0);
-    let e = series(r, F::Precision::EXPM1) * s;
+    let e = F::Precision::exp_of_twice(bounded);
     let one = x.constant(1.0);
     let large = one - x.constant(2.0) / (e + one);
     let square = magnitude * magnitude;
     let small = square.polynomial(F::Precision::TANH).fma(square * magnitude, magnitude);
-    F::select(magnitude.below(x.constant(0.55)), small, large).copy_sign(x)
+    // NaN is small: what is made of exponents alone loses it.
+    F::select(x.constant(F::Precision::TANH_SMALL).below(magnitude), large, small).copy_sign(x)
 }

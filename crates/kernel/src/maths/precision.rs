@@ -3,7 +3,7 @@
 
 use super::coefficients as c;
 use super::lanes::{Float, FloatExt};
-use super::{erf, pow, reduction};
+use super::{erf, exp, pow, reduction};
 use crate::types::Scalar;
 
 /// A float format.
@@ -46,6 +46,8 @@ pub trait Precision: Copy {
     const SINH: &'static [f64];
     const TAN: &'static [f64];
     const TANH: &'static [f64];
+    /// Up to where that polynomial is for.
+    const TANH_SMALL: f64;
     const ERF: &'static [f64];
     const ERFC: &'static [f64];
     /// From here on `erfc` is zero.
@@ -64,6 +66,8 @@ pub trait Precision: Copy {
     fn reduce_large<F: Float<Precision = Self>>(magnitude: F) -> (F, F::Bits);
     /// `magnitude^power` of a positive finite magnitude that is not one, or of a finite power.
     fn power<F: Float<Precision = Self>>(magnitude: F, power: F) -> F;
+    /// `exp(2 x)` for `tanh` of x.
+    fn exp_of_twice<F: Float<Precision = Self>>(x: F) -> F;
     /// `erfc` from 1 on, to be subtracted from one.
     fn erfc_beyond_one<F: Float<Precision = Self>>(magnitude: F) -> F;
 }
@@ -100,6 +104,7 @@ impl Precision for Single {
     const SINH: &'static [f64] = c::SINGLE_SINH;
     const TAN: &'static [f64] = c::SINGLE_TAN;
     const TANH: &'static [f64] = c::SINGLE_TANH;
+    const TANH_SMALL: f64 = 0.625;
     const ERF: &'static [f64] = c::SINGLE_ERF;
     const ERFC: &'static [f64] = c::SINGLE_ERFC;
     const ERFC_ZERO: f64 = 10.1;
@@ -127,6 +132,10 @@ impl Precision for Single {
 
     fn power<F: Float<Precision = Self>>(magnitude: F, power: F) -> F {
         pow::single(magnitude, power)
+    }
+
+    fn exp_of_twice<F: Float<Precision = Self>>(x: F) -> F {
+        exp::exp_of_twice_in_single(x)
     }
 
     fn erfc_beyond_one<F: Float<Precision = Self>>(magnitude: F) -> F {
@@ -160,6 +169,7 @@ impl Precision for Double {
     const SINH: &'static [f64] = c::DOUBLE_SINH;
     const TAN: &'static [f64] = c::DOUBLE_TAN;
     const TANH: &'static [f64] = c::DOUBLE_TANH;
+    const TANH_SMALL: f64 = 0.55;
     const ERF: &'static [f64] = c::DOUBLE_ERF;
     const ERFC: &'static [f64] = c::DOUBLE_ERFC;
     const ERFC_ZERO: f64 = 27.3;
@@ -192,6 +202,10 @@ impl Precision for Double {
 
     fn power<F: Float<Precision = Self>>(magnitude: F, power: F) -> F {
         pow::double(magnitude, power)
+    }
+
+    fn exp_of_twice<F: Float<Precision = Self>>(x: F) -> F {
+        exp::exp_of_twice(x)
     }
 
     fn erfc_beyond_one<F: Float<Precision = Self>>(magnitude: F) -> F {
