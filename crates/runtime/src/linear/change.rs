@@ -25,8 +25,9 @@ const FEW: usize = 8;
 const GRAIN: usize = 1 << 14;
 
 impl<T: Number> Change<'_, T> {
-    /// Changes rows that are `stride` numbers apart, and puts their products with a column into `sums`.
-    pub(super) fn all_rows(
+    /// Changes the part of a Hermitian matrix that is right of its diagonal and on it, the rows of which are `stride`
+    /// numbers apart, and puts the products of all of it with a column into `sums`. Each row counts as a column, too.
+    pub(super) fn upper_half(
         &self,
         context: &Context,
         matrix: &mut [T],
@@ -34,18 +35,37 @@ impl<T: Number> Change<'_, T> {
         column: &[T],
         sums: &mut [T],
     ) {
-        let (rows, width) = (sums.len(), column.len());
-        assert!(matrix.len() >= rows * stride && self.begin + width <= stride);
-        let (matrix, sums) = (Address(matrix.as_mut_ptr()), Address(sums.as_mut_ptr()));
-        context.parallel_for(rows, 1 + GRAIN / width, |begin, end| {
-            // SAFETY: pieces do not overlap, and end where there are no more rows.
-            unsafe {
-                let start = matrix.get().add(begin * stride);
-                let rows = std::slice::from_raw_parts_mut(start, (end - begin) * stride);
-                let sums = std::slice::from_raw_parts_mut(sums.get().add(begin), end - begin);
-                change_rows(*self, rows, stride, begin, column, sums);
+        /// Rows that are summed one after the other.
+        const ROWS: usize = 64;
+        let size = column.len();
+        assert!(matrix.len() >= size * stride && self.begin + size <= stride);
+        assert!(
+            sums.len() == size
+                && self.columns.iter().chain(&self.rows).all(|part| part.len() == size)
+        );
+        let pieces = size.div_ceil(ROWS);
+        let mut partial = vec![T::default(); pieces * size];
+        let (matrix, parts) = (Address(matrix.as_mut_ptr()), Address(partial.as_mut_ptr()));
+        context.parallel_for(pieces, 1 + GRAIN / (ROWS * size), |begin, end| {
+            for piece in begin..end {
+                let first = piece * ROWS;
+                let rows = ROWS.min(size - first);
+                // SAFETY: pieces do not overlap, and end where there are no more rows.
+                unsafe {
+                    let start = matrix.get().add(first * stride);
+                    let rows = std::slice::from_raw_parts_mut(start, rows * stride);
+                    let start = parts.get().add(piece * size);
+                    let sums = std::slice::from_raw_parts_mut(start, size);
+                    change_half(*self, rows, stride, first, column, sums);
+                }
             }
         });
+        sums.copy_from_slice(&partial[..size]);
+        for (piece, part) in partial.chunks(size).enumerate().skip(1) {
+            for (sum, &value) in sums.iter_mut().zip(part).skip(piece * ROWS) {
+                *sum = sum.plus(value);
+            }
+        }
     }
 
     /// Changes rows that are `stride` numbers apart, and puts the adjoint of a column times them into `sums`.
@@ -270,12 +290,13 @@ fn add_together<T: Number, const ROWS: usize>(
 }
 
 for_each_set! {
-    /// Changes rows from one on and multiplies them.
+    /// Changes rows from one on, each from the diagonal on, and adds to `sums` what they mean for products of the
+    /// whole matrix.
     ///
     /// # Safety
     ///
     /// None but that of the instruction set, which is seen to.
-    unsafe fn change_rows[Number] = change_rows_body(
+    unsafe fn change_half[Number] = change_half_body(
         change: Change<'_, T>, rows: &mut [T], stride: usize, first: usize, column: &[T],
         sums: &mut [T]
     ) -> ()
@@ -283,9 +304,9 @@ for_each_set! {
 
 /// # Safety
 ///
-/// See `change_rows`.
+/// See `change_half`.
 #[inline(always)]
-unsafe fn change_rows_body<T: Number>(
+unsafe fn change_half_body<T: Number>(
     change: Change<'_, T>,
     rows: &mut [T],
     stride: usize,
@@ -293,61 +314,95 @@ unsafe fn change_rows_body<T: Number>(
     column: &[T],
     sums: &mut [T],
 ) {
-    let range = change.begin..change.begin + column.len();
-    let [a, b] = change.columns;
-    let mut i = 0;
-    for pair in rows.chunks_mut(2 * stride) {
-        let row = first + i;
-        if pair.len() == 2 * stride {
-            let (one, two) = pair.split_at_mut(stride);
-            let pair = [&mut one[range.clone()], &mut two[range.clone()]];
-            let factors = [[a[row], a[row + 1]], [b[row], b[row + 1]]];
-            let found = together(pair, factors, change.rows, column);
-            sums[i..i + 2].copy_from_slice(&found);
-        } else {
-            let factors = [[a[row]], [b[row]]];
-            sums[i] = together([&mut pair[range.clone()]], factors, change.rows, column)[0];
-        }
-        i += 2;
+    // As many numbers at once as a line of the cache holds.
+    match size_of::<T>() {
+        4 => change_half_lanes::<T, 16>(change, rows, stride, first, column, sums),
+        8 => change_half_lanes::<T, 8>(change, rows, stride, first, column, sums),
+        _ => change_half_lanes::<T, 4>(change, rows, stride, first, column, sums),
     }
 }
 
-/// Some rows at once, so that what they share is read less often.
 #[inline(always)]
-fn together<T: Number, const ROWS: usize>(
-    rows: [&mut [T]; ROWS],
-    [a, b]: [[T; ROWS]; 2],
-    [x, y]: [&[T]; 2],
+fn change_half_lanes<T: Number, const LANES: usize>(
+    change: Change<'_, T>,
+    rows: &mut [T],
+    stride: usize,
+    first: usize,
     column: &[T],
-) -> [T; ROWS] {
-    let count = column.len();
-    let mut sums = [[T::default(); LANES]; ROWS];
-    let ((x, x_tail), (y, y_tail)) =
-        (x[..count].as_chunks::<LANES>(), y[..count].as_chunks::<LANES>());
-    let (factors, tail) = column.as_chunks::<LANES>();
-    for (k, &factor) in factors.iter().enumerate() {
+    sums: &mut [T],
+) {
+    let ([a, b], [x, y]) = (change.columns, change.rows);
+    let changed =
+        |value: T, i: usize, c: usize| value.minus_product(a[i], x[c]).minus_product(b[i], y[c]);
+    for (pair, rows) in rows.chunks_mut(2 * stride).enumerate() {
+        let i = first + 2 * pair;
+        let (one, two) = rows.split_at_mut(stride);
+        let one = &mut one[change.begin..];
+        one[i] = changed(one[i], i, i);
+        sums[i] = sums[i].plus_product(one[i], column[i]);
+        if two.is_empty() {
+            // The last row, since pieces are of even numbers; nothing is right of it.
+            continue;
+        }
+        let (two, next) = (&mut two[change.begin..], i + 1);
+        one[next] = changed(one[next], i, next);
+        two[next] = changed(two[next], next, next);
+        sums[i] = sums[i].plus_product(one[next], column[next]);
+        sums[next] = sums[next].plus_product(one[next].conjugate(), column[i]);
+        sums[next] = sums[next].plus_product(two[next], column[next]);
+        let range = i + 2..column.len();
+        let found = pair_half::<T, LANES>(
+            [&mut one[range.clone()], &mut two[range.clone()]],
+            [[a[i], a[next]], [b[i], b[next]], [column[i], column[next]]],
+            [x, y, column].map(|part| &part[range.clone()]),
+            &mut sums[range],
+        );
+        sums[i] = sums[i].plus(found[0]);
+        sums[next] = sums[next].plus(found[1]);
+    }
+}
+
+/// Two rows, right of both diagonals: their products with a column are the result, those of their adjoints are added
+/// to `sums`.
+#[inline(always)]
+fn pair_half<T: Number, const LANES: usize>(
+    [one, two]: [&mut [T]; 2],
+    [a, b, factors]: [[T; 2]; 3],
+    [x, y, column]: [&[T]; 3],
+    sums: &mut [T],
+) -> [T; 2] {
+    let mut found = [[T::default(); LANES]; 2];
+    let (one, one_tail) = one.as_chunks_mut::<LANES>();
+    let (two, two_tail) = two.as_chunks_mut::<LANES>();
+    let (sums, sums_tail) = sums.as_chunks_mut::<LANES>();
+    let [(x, x_tail), (y, y_tail), (column, tail)] = [x, y, column].map(|part| part.as_chunks());
+    for ((((one, two), sums), (x, y)), column) in
+        one.iter_mut().zip(two).zip(sums).zip(x.iter().zip(y)).zip(column)
+    {
         // Copies become registers; places behind references do not.
-        let (x, y) = (x[k], y[k]);
-        for r in 0..ROWS {
-            let place = &mut rows[r].as_chunks_mut::<LANES>().0[k];
-            let (mut values, mut sum) = (*place, sums[r]);
-            for lane in 0..LANES {
-                let value = values[lane].minus_product(a[r], x[lane]).minus_product(b[r], y[lane]);
-                values[lane] = value;
-                sum[lane] = sum[lane].plus_product(value, factor[lane]);
-            }
-            (*place, sums[r]) = (values, sum);
+        let (x, y, column): ([T; LANES], [T; LANES], [T; LANES]) = (*x, *y, *column);
+        let (mut first, mut second, mut sum) = (*one, *two, *sums);
+        for lane in 0..LANES {
+            let value = first[lane].minus_product(a[0], x[lane]).minus_product(b[0], y[lane]);
+            let other = second[lane].minus_product(a[1], x[lane]).minus_product(b[1], y[lane]);
+            (first[lane], second[lane]) = (value, other);
+            found[0][lane] = found[0][lane].plus_product(value, column[lane]);
+            found[1][lane] = found[1][lane].plus_product(other, column[lane]);
+            sum[lane] = sum[lane].plus_product(value.conjugate(), factors[0]);
+            sum[lane] = sum[lane].plus_product(other.conjugate(), factors[1]);
         }
+        (*one, *two, *sums) = (first, second, sum);
     }
-    let mut result = [T::default(); ROWS];
-    for r in 0..ROWS {
-        let rest = rows[r].as_chunks_mut::<LANES>().1;
-        for (lane, (value, &factor)) in rest.iter_mut().zip(tail).enumerate() {
-            let changed = value.minus_product(a[r], x_tail[lane]).minus_product(b[r], y_tail[lane]);
-            *value = changed;
-            sums[r][lane] = sums[r][lane].plus_product(changed, factor);
-        }
-        result[r] = total(&sums[r]);
+    for lane in 0..tail.len() {
+        let value =
+            one_tail[lane].minus_product(a[0], x_tail[lane]).minus_product(b[0], y_tail[lane]);
+        let other =
+            two_tail[lane].minus_product(a[1], x_tail[lane]).minus_product(b[1], y_tail[lane]);
+        (one_tail[lane], two_tail[lane]) = (value, other);
+        found[0][lane] = found[0][lane].plus_product(value, tail[lane]);
+        found[1][lane] = found[1][lane].plus_product(other, tail[lane]);
+        let sum = sums_tail[lane].plus_product(value.conjugate(), factors[0]);
+        sums_tail[lane] = sum.plus_product(other.conjugate(), factors[1]);
     }
-    result
+    found.map(|found| found.into_iter().fold(T::default(), T::plus))
 }

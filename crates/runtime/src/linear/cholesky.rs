@@ -12,7 +12,7 @@ use rxla_base::Result;
 use super::number::{Number, Strided};
 use super::panel::{self, Conjugation, Panel, panel_columns};
 use super::update::{Part, Update};
-use super::{Diagonal, Triangle as Half, each, lanes};
+use super::{Diagonal, Triangle as Half, each, lanes, transposed};
 use crate::context::Context;
 use crate::gemm::sets::for_each_set;
 use crate::gemm::{Address, scratch};
@@ -175,20 +175,14 @@ unsafe fn factor<T: Number>(
         let corner = matrix.from(first, first);
         // SAFETY: the caller's promise.
         unsafe {
-            for i in 0..width {
-                for j in 0..=i {
-                    square[j * stride + i] = (*corner.at(i, j)).conjugate();
-                }
-            }
+            let place = (corner.start, corner.row as usize);
+            let from = (place.0.cast_const(), place.1);
+            transposed::copy_adjoint(from, (square.as_mut_ptr(), stride), width);
             let failure = factor_square(&mut square, stride, width);
             if let Some(column) = failure {
                 return Ok(Some(first + column));
             }
-            for i in 0..width {
-                for j in 0..=i {
-                    corner.at(i, j).write(square[j * stride + i].conjugate());
-                }
-            }
+            transposed::copy_adjoint((square.as_ptr(), stride), place, width);
         }
         let last = first + width;
         let left = size - last;

@@ -129,16 +129,9 @@ unsafe fn solve_body<T: Number>(
     let zero = T::Part::ZERO;
     // What is stored of the diagonal's imaginary parts does not count.
     for i in 0..size {
-        let real = matrix[i * size + i].real();
-        matrix[i * size + i] = T::of(real, zero);
-        for j in 0..i {
-            let (lower, upper) = (i * size + j, j * size + i);
-            match half {
-                Triangle::Lower => matrix[upper] = matrix[lower].conjugate(),
-                Triangle::Upper => matrix[lower] = matrix[upper].conjugate(),
-            }
-        }
+        matrix[i * size + i] = T::of(matrix[i * size + i].real(), zero);
     }
+    mirror(matrix, size, half);
     let scale = largest(matrix);
     if !scale.finite() {
         return false;
@@ -198,6 +191,25 @@ unsafe fn solve_body<T: Number>(
         }
     }
     true
+}
+
+/// Puts the adjoint of one triangle in the place of the other, by tiles that fit a cache.
+#[inline(always)]
+fn mirror<T: Number>(matrix: &mut [T], size: usize, half: Triangle) {
+    const TILE: usize = 16;
+    for top in (0..size).step_by(TILE) {
+        for left in (0..=top).step_by(TILE) {
+            for i in top..size.min(top + TILE) {
+                for j in left..i.min(left + TILE) {
+                    let (lower, upper) = (i * size + j, j * size + i);
+                    match half {
+                        Triangle::Lower => matrix[upper] = matrix[lower].conjugate(),
+                        Triangle::Upper => matrix[lower] = matrix[upper].conjugate(),
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Values of the largest matrix whose three diagonals are not divided.
@@ -262,7 +274,7 @@ fn tridiagonalise<T: Number>(
             columns: [&v[begin..], &w[begin..]],
             rows: [&w_adjoint[begin..], &v_adjoint[begin..]],
         };
-        change.all_rows(context, rest, size, &next[begin..], &mut sums[begin..]);
+        change.upper_half(context, rest, size, &next[begin..], &mut sums[begin..]);
         sums[begin..].iter_mut().for_each(|sum| *sum = sum.times(tau));
         let overlap = inner(&next[begin..], &sums[begin..]).conjugate();
         let half = tau.conjugate().times(overlap).scaled(half());

@@ -207,7 +207,7 @@ fn eigenvectors_are_eigenvectors() {
             check_eigen::<C>(batch, &hermitian::<C>(size), scale);
         }
     }
-    forced::each(|| check_eigen::<f32>(1, &hermitian::<f32>(18), 1.0));
+    forced::each(|| check_eigen::<f32>(1, &hermitian::<f32>(37), 1.0));
     // Large enough for several threads.
     check_eigen::<f32>(1, &hermitian::<f32>(150), 1.0);
     check_eigen::<Complex<f32>>(1, &hermitian::<Complex<f32>>(140), 1.0);

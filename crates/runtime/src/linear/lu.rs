@@ -1,13 +1,14 @@
 //! Factors of general matrices, with rows exchanged so that each pivot is the largest of its column.
 //!
 //! Small matrices are factored row by row where they are. Of large ones, a block of columns is factored at a
-//! time, in a copy in which columns lie in order. Then its exchanges are done in the other columns, those to
+//! time, in a copy ([`Tall`]). Then its exchanges are done in the other columns, those to
 //! its right are divided by the block's triangle in panels, and the product is subtracted from what is left.
 
 use rxla_base::Result;
 
 use super::number::{Number, Strided};
 use super::panel::{self, Conjugation, Panel, panel_columns};
+use super::tall::Tall;
 use super::update::{Part, Update};
 use super::{Diagonal, each};
 use crate::context::Context;
@@ -109,6 +110,9 @@ unsafe fn factor_small_body<T: Number>(
     failure
 }
 
+/// Bytes of rows that are exchanged at once: lines of the cache that are fetched together, and some more.
+const NEAR: usize = 256;
+
 /// Columns that are factored at once.
 fn block(least: usize) -> usize {
     match least {
@@ -135,30 +139,23 @@ unsafe fn factor<T: Number>(
     let room = Panel::<T>::room(block);
     let memory = scratch::<T>(columns.div_ceil(across) * room)?;
     let start = Address(memory.as_ptr().cast::<T>());
-    let tall = scratch::<T>(block * rows.next_multiple_of(LANES))?;
+    let tall = scratch::<T>(Tall::<T>::room([rows, block]))?;
     let mut failure = None;
     for first in (0..least).step_by(block) {
         let (width, height) = (block.min(least - first), rows - first);
         let last = first + width;
-        let stride = height.next_multiple_of(LANES);
-        // SAFETY: there is room for so much; all of it is written before it is read.
-        let tall = unsafe {
-            let tall = tall.as_ptr().cast::<T>();
-            tall.write_bytes(0, width * stride);
-            std::slice::from_raw_parts_mut(tall, width * stride)
-        };
         let corner = matrix.from(first, first);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's promise; there is room.
         unsafe {
-            move_columns(context, corner, [height, width], tall, stride, Way::In);
-            let found = factor_columns(tall, stride, height, &mut pivots[first..last]);
+            let room = tall.as_ptr().cast::<T>();
+            let mut tall = Tall::copied(context, corner, [height, width], room);
+            let found = tall.factor(0..width, &mut pivots[first..last]);
             failure = failure.or(found.map(|column| first + column));
-            move_columns(context, corner, [height, width], tall, stride, Way::Out);
+            tall.put_back(context, corner);
         }
         let exchanges = &pivots[first..last];
         let right = columns - last;
         let panels = right.div_ceil(across);
-        let lefts = first.div_ceil(across);
         let count = |index: usize| across.min(right - index * across);
         let panel = |index: usize| {
             Panel::new(Address(start.get().wrapping_add(index * room)), count(index))
@@ -167,21 +164,30 @@ unsafe fn factor<T: Number>(
         // SAFETY: the caller's promise, for all that follows; each group of columns is in one piece.
         unsafe {
             triangle.pack(&Context::default(), corner, Conjugation::None);
-            let grain = 1 + (1 << 15) / (width * width * across);
-            context.parallel_for(panels + lefts, grain, |begin, end| {
+            let together = (NEAR / (across * size_of::<T>())).max(1);
+            let groups = panels.div_ceil(together);
+            let lefts = first.div_ceil(together * across);
+            let grain = 1 + (1 << 15) / (width * width * together * across);
+            context.parallel_for(groups + lefts, grain, |begin, end| {
                 for task in begin..end {
-                    if task >= panels {
-                        let column = (task - panels) * across;
+                    if task >= groups {
+                        let column = (task - groups) * together * across;
+                        let columns = first - column;
                         let rows = matrix.from(first, column);
-                        exchange(rows, exchanges, across.min(first - column));
+                        exchange(rows, exchanges, columns.min(together * across));
                         continue;
                     }
-                    let rows = matrix.from(first, last + task * across);
-                    exchange(rows, exchanges, count(task));
-                    let panel = panel(task);
-                    panel.load(rows, width, count(task), Conjugation::None);
-                    triangle.solve(&panel, 0, width);
-                    panel.store(rows, 0..width, count(task), Conjugation::None);
+                    let group = task * together..panels.min((task + 1) * together);
+                    let column = group.start * across;
+                    let rows = matrix.from(first, last + column);
+                    exchange(rows, exchanges, (right - column).min(together * across));
+                    for index in group {
+                        let rows = matrix.from(first, last + index * across);
+                        let panel = panel(index);
+                        panel.load(rows, width, count(index), Conjugation::None);
+                        triangle.solve(&panel, 0, width);
+                        panel.store(rows, 0..width, count(index), Conjugation::None);
+                    }
                 }
             });
             let update = Update {
@@ -212,138 +218,4 @@ unsafe fn exchange<T: Number>(matrix: Strided<T>, pivots: &[i32], columns: usize
             unsafe { std::ptr::swap_nonoverlapping(matrix.at(i, 0), matrix.at(other, 0), columns) };
         }
     }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    In,
-    Out,
-}
-
-/// Copies rows to where their columns lie in order, or back.
-///
-/// # Safety
-///
-/// The matrix and the copy are as large as the sizes say, and nobody else uses them.
-unsafe fn move_columns<T: Number>(
-    context: &Context,
-    matrix: Strided<T>,
-    [rows, columns]: [usize; 2],
-    copy: &mut [T],
-    stride: usize,
-    way: Way,
-) {
-    const TOGETHER: usize = 16;
-    let copy = Address(copy.as_mut_ptr());
-    let blocks = rows.div_ceil(TOGETHER);
-    context.parallel_for(blocks, 1 + (1 << 15) / (TOGETHER * columns), |begin, end| {
-        for top in (begin..end).map(|block| block * TOGETHER) {
-            for j in 0..columns {
-                for i in top..rows.min(top + TOGETHER) {
-                    // SAFETY: the caller's promise; rows are each in one piece.
-                    unsafe {
-                        let other = copy.get().add(j * stride + i);
-                        match way {
-                            Way::In => other.write(*matrix.at(i, j)),
-                            Way::Out => matrix.at(i, j).write(*other),
-                        }
-                    }
-                }
-            }
-        }
-    });
-}
-
-/// Elements of a column that are updated at once; columns begin at multiples of it.
-const LANES: usize = 64;
-
-for_each_set! {
-    /// Factors columns in place and gives the first whose pivot is zero.
-    ///
-    /// # Safety
-    ///
-    /// None but that of the instruction set, which is seen to.
-    unsafe fn factor_columns[Number] = factor_columns_body(
-        columns: &mut [T], stride: usize, rows: usize, pivots: &mut [i32]
-    ) -> Option<usize>
-}
-
-/// # Safety
-///
-/// See `factor_columns`.
-#[inline(always)]
-unsafe fn factor_columns_body<T: Number>(
-    columns: &mut [T],
-    stride: usize,
-    rows: usize,
-    pivots: &mut [i32],
-) -> Option<usize> {
-    let mut failure = None;
-    for j in 0..pivots.len() {
-        let (known, rest) = columns.split_at_mut(j * stride);
-        let column = &mut rest[..stride];
-        // The part above the diagonal, one element after the other.
-        for k in 0..j {
-            let factor = column[k];
-            let other = &known[k * stride..][..stride];
-            for i in k + 1..j {
-                column[i] = column[i].minus_product(other[i], factor);
-            }
-        }
-        // The rest, all at once. What is above and in the same chunk is put back.
-        let mut top = [T::default(); LANES];
-        let from = j / LANES * LANES;
-        let above = j - from;
-        top[..above].copy_from_slice(&column[from..j]);
-        let factors = &column[..j].to_vec();
-        for begin in (from..stride).step_by(LANES) {
-            let (chunks, _) = column[begin..].as_chunks_mut::<LANES>();
-            let mut sums = chunks[0];
-            for (k, &factor) in factors.iter().enumerate() {
-                let (other, _) = known[k * stride + begin..][..LANES].as_chunks::<LANES>();
-                // A copy becomes registers; a place behind a reference does not.
-                let other = other[0];
-                for lane in 0..LANES {
-                    sums[lane] = sums[lane].minus_product(other[lane], factor);
-                }
-            }
-            chunks[0] = sums;
-        }
-        column[from..j].copy_from_slice(&top[..above]);
-        let largest = j + first_largest(&column[j..rows]);
-        pivots[j] = largest as i32 + 1;
-        if largest != j {
-            for k in 0..pivots.len() {
-                columns.swap(k * stride + j, k * stride + largest);
-            }
-        }
-        let column = &mut columns[j * stride..][..rows];
-        let pivot = column[j];
-        if pivot.magnitude() == T::default().magnitude() {
-            failure = failure.or(Some(j));
-            continue;
-        }
-        column[j + 1..].iter_mut().for_each(|value| *value = value.over(pivot));
-    }
-    failure
-}
-
-/// The place of the first number of the largest magnitude; the first if none is above zero.
-#[inline(always)]
-fn first_largest<T: Number>(numbers: &[T]) -> usize {
-    let zero = T::default().magnitude();
-    let mut largest = [zero; LANES];
-    let (chunks, tail) = numbers.as_chunks::<LANES>();
-    for chunk in chunks {
-        for lane in 0..LANES {
-            let magnitude = chunk[lane].magnitude();
-            largest[lane] = if magnitude > largest[lane] { magnitude } else { largest[lane] };
-        }
-    }
-    let all = largest.into_iter().chain(tail.iter().map(|value| value.magnitude()));
-    let largest = all.fold(zero, |a, b| if b > a { b } else { a });
-    if largest == zero {
-        return 0;
-    }
-    numbers.iter().position(|value| value.magnitude() == largest).unwrap_or(0)
 }

@@ -20,6 +20,8 @@ mod qr;
 mod reflect;
 mod secular;
 mod singular;
+mod tall;
+mod transposed;
 mod triangular;
 mod turns;
 mod update;

@@ -5,11 +5,13 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 use num_complex::Complex;
 
 use crate::gemm::Compute;
+use crate::gemm::pack::Source;
 
 /// A real number.
 pub(super) trait Real:
     Number<Part = Self>
     + Compute
+    + Source<Self>
     + PartialOrd
     + Add<Output = Self>
     + Sub<Output = Self>

@@ -10,8 +10,8 @@ use std::ops::Range;
 
 use rxla_base::Result;
 
-use super::Diagonal;
 use super::number::{Number, Strided};
+use super::{Diagonal, transposed};
 use crate::gemm::micro::{Kernels, Tile};
 use crate::gemm::sets::for_each_set;
 use crate::gemm::{Address, Compute, scratch};
@@ -277,8 +277,12 @@ impl<T: Number> Panel<T> {
             unsafe {
                 if matrix.column == 1 && conjugation == Conjugation::None {
                     for i in begin..end {
-                        std::ptr::copy_nonoverlapping(matrix.at(i, 0), self.row(i), count);
+                        copy_row(matrix.at(i, 0), self.row(i), count);
                     }
+                } else if matrix.row == 1 && matrix.column > 0 && T::PARTS == 1 {
+                    let from = (matrix.at(begin, 0).cast_const(), matrix.column as usize);
+                    let into = (self.row(begin), self.row_step());
+                    transposed::copy(from, into, [count, end - begin]);
                 } else {
                     for j in 0..count {
                         for i in begin..end {
@@ -315,8 +319,12 @@ impl<T: Number> Panel<T> {
             unsafe {
                 if matrix.column == 1 && conjugation == Conjugation::None {
                     for i in begin..end {
-                        std::ptr::copy_nonoverlapping(self.row(i), matrix.at(i - top, 0), count);
+                        copy_row(self.row(i), matrix.at(i - top, 0), count);
                     }
+                } else if matrix.row == 1 && matrix.column > 0 && T::PARTS == 1 {
+                    let from = (self.row(begin).cast_const(), self.row_step());
+                    let into = (matrix.at(begin - top, 0), matrix.column as usize);
+                    transposed::copy(from, into, [end - begin, count]);
                 } else {
                     for j in 0..count {
                         for i in begin..end {
@@ -346,6 +354,24 @@ impl<T: Number> Panel<T> {
                     row.add(count + j).write((*row.add(j)).turned());
                 }
             }
+        }
+    }
+}
+
+/// Copies numbers that lie together. Whole rows of panels, as long as two vectors, are worth code of their own.
+///
+/// # Safety
+///
+/// So many numbers are at both addresses, do not overlap, and nobody else uses the second.
+unsafe fn copy_row<T: Copy>(from: *const T, into: *mut T, count: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match count * size_of::<T>() {
+            64 => into.cast::<[u8; 64]>().write_unaligned(from.cast::<[u8; 64]>().read_unaligned()),
+            128 => {
+                into.cast::<[u8; 128]>().write_unaligned(from.cast::<[u8; 128]>().read_unaligned());
+            }
+            _ => std::ptr::copy_nonoverlapping(from, into, count),
         }
     }
 }
