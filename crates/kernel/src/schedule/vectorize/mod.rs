@@ -215,6 +215,9 @@ impl Vectorizer<'_> {
         if copies > 1 {
             add(Stage { lanes: full, copies });
         }
+        if apart == 0 && weight.is_product() {
+            add(Stage { lanes: 2 * full, copies: 1 });
+        }
         let mut lanes = full;
         while lanes >= least {
             add(Stage { lanes, copies: 1 });

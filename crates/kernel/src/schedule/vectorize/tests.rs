@@ -610,3 +610,32 @@ fn functions_take_turns_where_registers_are_few() {
     // Its approximation branches.
     assert_eq!(step("sin", 256, Copies::Many), 8);
 }
+
+#[test]
+fn sums_of_products_are_in_pairs_of_registers() {
+    let text = "kernel @f(%x: ptr noalias, %y: ptr noalias, %out: ptr noalias) {
+           %zero: i64 = constant 0
+           %count: i64 = constant 60
+           %start: f32 = constant 0.0
+           for vector %i in %zero..%count step 1 {
+             %sum: f32 = for %k in %zero..%count step 1 carried (%s = %start) {
+               %a: f32 = load %x[%k]
+               %row: i64 = mul %k, %count
+               %at: i64 = add %row, %i
+               %b: f32 = load %y[%at]
+               %next: f32 = fma %a, %b, %s
+               yield %next
+             }
+             store %out[%i], %sum
+           }
+         }";
+    let mut module = crate::text::parse(text).unwrap();
+    vectorize(&mut module.functions[0], &Target { vector_bits: 256, copies: Copies::Few });
+    crate::verify(&module).unwrap();
+    let text = module.to_string();
+    // 48 columns, eight, and four; each sum adds up what it did before.
+    for (lanes, step) in [(16, 16), (8, 8), (4, 4)] {
+        assert!(text.contains(&format!(": f32x{lanes} = fma ")), "{text}");
+        assert!(text.contains(&format!(" step {step} {{")), "{text}");
+    }
+}

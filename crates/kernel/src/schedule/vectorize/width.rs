@@ -110,11 +110,15 @@ pub(super) struct Weight {
     pub(super) operations: usize,
     /// Elements that are read and written.
     pub(super) accesses: usize,
+    /// Fused multiplications and additions.
+    pub(super) fmas: usize,
     /// Calls of mathematical functions.
     pub(super) functions: usize,
     /// Whether the approximation of one of them cannot take turns with its like.
     pub(super) alone: bool,
     pub(super) inner_loops: bool,
+    /// The most values that one of the loops inside carries.
+    pub(super) inner_carried: usize,
     /// Accesses that gather or scatter, and how many of them are narrower than four bytes.
     pub(super) gathers: usize,
     pub(super) scatters: usize,
@@ -122,6 +126,15 @@ pub(super) struct Weight {
 }
 
 impl Weight {
+    /// Whether lanes are to be twice as many as a register has. The sums of a product are then in pairs of
+    /// registers, for which what is the same in all lanes is loaded once, and enough of them to hide how long an
+    /// addition takes.
+    pub(super) fn is_product(&self) -> bool {
+        const MOST_CARRIED: usize = 6;
+        let sums = (1..=MOST_CARRIED).contains(&self.inner_carried);
+        sums && self.fmas >= self.inner_carried && self.functions == 0
+    }
+
     /// Whether a processor, which looks some hundred instructions ahead, sees so few of these
     /// bodies at once that it waits for most of what it sees, if each is a chain.
     pub(super) fn is_long(&self) -> bool {
@@ -198,6 +211,10 @@ pub(super) fn weight(
                     weight.functions += usize::from(function);
                     weight.alone |= function;
                 }
+                Op::Fma(..) => {
+                    weight.operations += 1;
+                    weight.fmas += 1;
+                }
                 _ => weight.operations += 1,
             }
         }
@@ -210,7 +227,10 @@ pub(super) fn weight(
                 weight.narrow += usize::from(ty.scalar.byte_width() < 4);
             }
         }
-        Statement::For { .. } | Statement::While { .. } => weight.inner_loops = true,
+        Statement::For { carried, .. } | Statement::While { carried, .. } => {
+            weight.inner_loops = true;
+            weight.inner_carried = weight.inner_carried.max(carried.len());
+        }
         Statement::If { .. }
         | Statement::Call { .. }
         | Statement::ParallelCall { .. }
