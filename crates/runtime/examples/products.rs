@@ -106,10 +106,9 @@ fn best(threads: usize, mut run: impl FnMut()) -> Duration {
     best
 }
 
-/// Multiply-adds on values in registers, for each thread; the number of them.
+/// Multiply-adds on values in registers, as many as the processor has room for; the number of them.
 #[inline(always)]
-fn multiply_adds(rounds: usize) -> usize {
-    const LANES: usize = 192;
+fn multiply_adds<const LANES: usize>(rounds: usize) -> usize {
     let mut sums = [0.5_f32; LANES];
     let factor = black_box(0.999_f32);
     for _ in 0..rounds {
@@ -124,13 +123,13 @@ fn multiply_adds(rounds: usize) -> usize {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,fma")]
 fn multiply_adds_avx512(rounds: usize) -> usize {
-    multiply_adds(rounds)
+    multiply_adds::<192>(rounds)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn multiply_adds_avx2(rounds: usize) -> usize {
-    multiply_adds(rounds)
+    multiply_adds::<96>(rounds)
 }
 
 fn multiply_adds_best(rounds: usize) -> usize {
@@ -145,7 +144,7 @@ fn multiply_adds_best(rounds: usize) -> usize {
             return unsafe { multiply_adds_avx2(rounds) };
         }
     }
-    multiply_adds(rounds)
+    multiply_adds::<48>(rounds)
 }
 
 /// Memory of ones, whatever the type makes of them.

@@ -33,12 +33,13 @@ use grid::Grid;
 use micro::strided;
 use micro::{Kernels, MAX_ROWS, Tile};
 use pack::{Pack, Steps, is_near, prefetch_rows};
+use sets::Set;
 use vector::Streams;
 
 /// A type that sums are computed in. Integers wrap.
 pub(crate) trait Compute: Copy + PartialEq + Send + Sync + 'static {
     const ZERO: Self;
-    /// Steps of k that are computed at once.
+    /// Steps of k that are computed at once on processors with the longest vectors; see [`block`].
     const BLOCK: usize;
     /// Steps of k that one packed value holds.
     const STEPS: usize = 1;
@@ -148,6 +149,20 @@ unsafe impl<T> Send for Product<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Product<'_, T> {}
 
+/// Steps of k that are computed at once, at most.
+fn block<T: Compute>(direct: bool) -> usize {
+    // With tiles half as wide the operands are half as large.
+    match (sets::best() == Set::Avx512, direct) {
+        (true, _) => T::BLOCK,
+        (false, false) => T::BLOCK / 3 * 4,
+        (false, true) => NEAR_ROWS,
+    }
+}
+
+/// Rows of a right operand read in place that are gone through before the tile beside is computed: so few that the
+/// pages on which they lie, one each at worst, are those that the processor still knows when it reads on.
+const NEAR_ROWS: usize = 64;
+
 /// Work below which threads cost more than they save, in multiplications.
 const SERIAL: usize = 1 << 16;
 /// Rows up to which packing the right operand does not pay.
@@ -213,14 +228,14 @@ pub(crate) unsafe fn multiply<T: Compute>(
     let kernels = T::kernels();
     let work = m.saturating_mul(n).saturating_mul(k.max(1));
     let threads = if work < SERIAL { 1 } else { context.threads() };
-    // An empty sum still writes zeros.
-    let blocks = k.div_ceil(T::BLOCK).max(1);
-    let depth = k.div_ceil(blocks).next_multiple_of(T::STEPS.max(2));
     let direct = product.b.direct
         && m <= FEW_ROWS
         && product.n.dims.iter().all(|dim| dim.strides[0] == 1)
         && product.n.dims.len() <= 1
         && product.k.stride(1).is_some();
+    // An empty sum still writes zeros.
+    let blocks = k.div_ceil(block::<T>(direct)).max(1);
+    let depth = k.div_ceil(blocks).next_multiple_of(T::STEPS.max(2));
     let job = Job { product, kernels, strided: T::strided(), depth, direct };
     if let Some(shares) = shares::count(&job) {
         // SAFETY: the caller's promise.
@@ -331,6 +346,9 @@ impl<T: Compute> Job<'_, T> {
         // Tiles of nearly the same height.
         let tiles = rows.len().div_ceil(kernels.rows);
         let edge = |tile: usize| rows.start + tile * rows.len() / tiles;
+        if tiles == 0 || panels == 0 {
+            return Ok(());
+        }
         let mut k0 = sum.start;
         loop {
             let depth = self.depth.min(k - k0);
@@ -353,8 +371,10 @@ impl<T: Compute> Job<'_, T> {
             }
             // What is small is in the cache already, or soon read anyway.
             let fetches = panels * depth > 64 && is_near(product.a.width, kernels.rows, steps_a);
+            let mut following = edge(0)..edge(1);
             for tile in 0..tiles {
-                let (first, height) = (edge(tile), edge(tile + 1) - edge(tile));
+                let (first, height) = (following.start, following.len());
+                following = following.end..edge(tiles.min(tile + 2));
                 product.m.offsets(0, first, height, row_places);
                 let in_place =
                     if self.direct { None } else { self.in_place(row_places, steps_a, panels) };
@@ -366,15 +386,14 @@ impl<T: Compute> Job<'_, T> {
                 product.m.offsets(1, first, height, row_places);
                 let row_step = is_arithmetic(row_places);
                 next_places.clear();
-                if tile + 1 < tiles && fetches {
-                    let next = edge(tile + 1);
-                    product.m.offsets(0, next, edge(tile + 2) - next, next_places);
+                if fetches {
+                    product.m.offsets(0, following.start, following.len(), next_places);
                 }
+                let mut next = next_places.chunks(height.div_ceil(panels));
                 for panel in 0..panels {
                     let first = panel * width;
                     let count = width.min(columns.len() - first);
-                    let (data, part) = (product.a.data, [panel, panels]);
-                    prefetch_rows(data, product.a.width, next_places, steps_a, part);
+                    prefetch_rows(product.a, next.next().unwrap_or_default(), steps_a);
                     let vectors = count.div_ceil(kernels.lanes);
                     let lanes = vectors * kernels.lanes;
                     let (b, b_step) = if !self.direct {

@@ -2,7 +2,7 @@
 //! and converted to the type that is computed in on the way.
 
 use super::sets::for_each_set;
-use super::{Compute, transpose};
+use super::{Compute, Operand, transpose};
 use crate::element::Load;
 
 /// Places of an operand along k, and the lengths of the stretches in which they lie together, which
@@ -59,20 +59,15 @@ pub(super) fn is_near(element: usize, rows: usize, steps: &Steps) -> bool {
     lines.saturating_mul(rows) <= MOST_LINES
 }
 
-/// Asks for the part `number` of `parts` of rows that are going to be packed next. All at once would be more
-/// than the processor can keep in flight.
-pub(super) fn prefetch_rows(
-    matrix: *const u8,
-    element: usize,
-    rows: &[isize],
-    steps: &Steps,
-    [number, parts]: [usize; 2],
-) {
-    for &row in &rows[number * rows.len() / parts..(number + 1) * rows.len() / parts] {
+/// Asks for some of the rows that are going to be packed next. All at once would be more than the processor can keep
+/// in flight.
+pub(super) fn prefetch_rows<T>(matrix: Operand<T>, rows: &[isize], steps: &Steps) {
+    for &row in rows {
         let mut p = 0;
         for &run in &steps.runs {
-            let start = matrix.wrapping_offset((row + steps.places[p]) * element as isize);
-            for line in 0..(run * element).div_ceil(64) {
+            let place = (row + steps.places[p]) * matrix.width as isize;
+            let start = matrix.data.wrapping_offset(place);
+            for line in 0..(run * matrix.width).div_ceil(64) {
                 prefetch(start.wrapping_add(line * 64));
             }
             p += run;

@@ -199,9 +199,9 @@ impl<T: Compute> Block<'_, T> {
         let Job { product, kernels, .. } = *self.job;
         let width = 2 * kernels.lanes;
         let row_step = is_arithmetic(rows);
-        for (number, panel) in panels.clone().enumerate() {
-            let part = [number, panels.len()];
-            prefetch_rows(product.a.data, product.a.width, next, &self.steps[0], part);
+        let mut next = next.chunks(next.len().div_ceil(panels.len()).max(1));
+        for panel in panels {
+            prefetch_rows(product.a, next.next().unwrap_or_default(), &self.steps[0]);
             let first = panel * width;
             let count = width.min(self.columns.len() - first);
             let b = self.packed.get().wrapping_add(panel * self.panel_size).cast_const();

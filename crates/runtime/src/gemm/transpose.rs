@@ -174,11 +174,13 @@ mod x86 {
         into: *mut T,
     ) {
         assert_eq!(size_of::<T>(), 4);
+        let Some(last) = rows.len().checked_sub(1) else { return };
         let mut x = [_mm256_setzero_ps(); 8];
-        for (i, &row) in rows.iter().enumerate().take(8) {
+        // The last row stands for those that are missing: a loop that is always as long stays in registers.
+        for i in 0..8 {
             // SAFETY: the caller's promise; eight values of 32 bits are a vector.
             x[i] = unsafe {
-                let values: [T; 8] = S::values(matrix.wrapping_offset(row));
+                let values: [T; 8] = S::values(matrix.wrapping_offset(rows[i.min(last)]));
                 std::mem::transmute_copy(&values)
             };
         }
@@ -199,18 +201,42 @@ mod x86 {
             y[4 + q] = _mm256_permute2f128_ps::<0x31>(x[q], x[4 + q]);
         }
         let into = into.cast::<f32>();
-        if rows.len() == 8 {
-            for (p, &values) in y.iter().enumerate() {
-                // SAFETY: the caller's promise.
-                unsafe { _mm256_storeu_ps(into.add(p * width), values) };
+        for (p, &values) in y.iter().enumerate() {
+            let into = into.wrapping_add(p * width);
+            // SAFETY: the caller's promise, for so many lanes.
+            unsafe {
+                match rows.len() {
+                    8 => _mm256_storeu_ps(into, values),
+                    // The tallest tiles have six rows, which is worth code of its own.
+                    6 => store_some(into, values, 6),
+                    count => store_some(into, values, count),
+                }
             }
-        } else {
-            let lanes: [i32; 8] = std::array::from_fn(|i| if i < rows.len() { -1 } else { 0 });
-            // SAFETY: eight numbers of 32 bits are a vector.
-            let mask: __m256i = unsafe { std::mem::transmute(lanes) };
-            for (p, &values) in y.iter().enumerate() {
-                // SAFETY: the caller's promise, for the lanes of the mask.
-                unsafe { _mm256_maskstore_ps(into.add(p * width), mask, values) };
+        }
+    }
+
+    /// Writes the first `count` lanes, at most seven, in pieces: on processors with these sets alone, stores with a mask
+    /// take so long that they were most of the time of packing.
+    ///
+    /// # Safety
+    ///
+    /// There is room for so many values.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn store_some(into: *mut f32, values: __m256, count: usize) {
+        let (mut into, mut rest) = (into, _mm256_castps256_ps128(values));
+        // SAFETY: the caller's promise.
+        unsafe {
+            if count & 4 != 0 {
+                _mm_storeu_ps(into, rest);
+                (into, rest) = (into.add(4), _mm256_extractf128_ps::<1>(values));
+            }
+            if count & 2 != 0 {
+                _mm_storel_pd(into.cast(), _mm_castps_pd(rest));
+                (into, rest) = (into.add(2), _mm_movehl_ps(rest, rest));
+            }
+            if count & 1 != 0 {
+                _mm_store_ss(into, rest);
             }
         }
     }
