@@ -386,7 +386,10 @@ impl<T: Compute> Job<'_, T> {
                 product.m.offsets(1, first, height, row_places);
                 let row_step = is_arithmetic(row_places);
                 next_places.clear();
-                if fetches {
+                // Short rows read in place are over before asking for the next ones pays, unless vectors are long.
+                let short = steps_a.places.len() * product.a.width <= 512;
+                let follows = in_place.is_some() && short && sets::best() != Set::Avx512;
+                if fetches && !follows {
                     product.m.offsets(0, following.start, following.len(), next_places);
                 }
                 let mut next = next_places.chunks(height.div_ceil(panels));
