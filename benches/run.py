@@ -99,10 +99,12 @@ def made() -> str:
     import jaxlib
 
     with open("/proc/cpuinfo") as file:
-        models = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
-    model = models[0] if models else "an unknown processor"
+        fields = dict([part.strip() for part in line.split(":", 1)] for line in file if ":" in line)
+    model = fields.get("model name", "an unknown processor")
+    flags = fields.get("flags", "").split()
+    widest = next((name for flag, name in [("avx512f", "AVX-512"), ("avx2", "AVX2")] if flag in flags), "no AVX2")
     cores = len(os.sched_getaffinity(0))
-    return f"on {datetime.date.today().isoformat()}, {cores} cores of {model}, jaxlib {jaxlib.__version__}"
+    return f"on {datetime.date.today().isoformat()}, {cores} cores of {model} with {widest}, jaxlib {jaxlib.__version__}"
 
 
 def print_run(record: dict, most: dict | None) -> None:

@@ -136,7 +136,8 @@ impl Target {
         let wide = self.vector_bits() == 512;
         let extremes = if wide { Extremes::Range } else { Extremes::Comparisons };
         let bf16 = if wide && self.has("+avx512bf16") { Bf16::Instruction } else { Bf16::Integers };
-        let turns = if wide { Turns::Free } else { Turns::Kept };
+        let few_registers = cfg!(target_arch = "x86_64") && !wide;
+        let turns = if few_registers && knows_fake_use() { Turns::Kept } else { Turns::Free };
         let (triple, data_layout) = (self.triple.clone(), self.data_layout.clone());
         TargetText { triple, data_layout, extremes, bf16, turns }
     }
@@ -154,6 +155,12 @@ impl Target {
         let message = unsafe { take(message) };
         if failed == 0 { Ok(handle) } else { Err(Error::internal(message)) }
     }
+}
+
+/// Whether this LLVM has `llvm.fake.use`, which came with version 20.
+fn knows_fake_use() -> bool {
+    let major = env!("RXLA_LLVM_VERSION").split('.').next();
+    major.and_then(|major| major.parse::<u32>().ok()).is_some_and(|major| major >= 20)
 }
 
 /// Loop strength reduction takes a quarter of the time for a small kernel and saves a cheap
