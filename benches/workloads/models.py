@@ -43,20 +43,30 @@ def max_pool(x, size, stride, padding="VALID"):
     return lax.reduce_window(x, np.float32(-np.inf), lax.max, (1, size, size, 1), (1, stride, stride, 1), padding)
 
 
+def _mlp(a, b, c, x):
+    return jax.nn.relu(jax.nn.relu(x @ a) @ b) @ c
+
+
+def _mlp_weights():
+    scale = np.float32(0.05)
+    return [scale * normal(784, 512), scale * normal(512, 512), scale * normal(512, 10)]
+
+
+@workload("models", tolerance=1e-2)
+def mnist_mlp_forward():
+    return _mlp, [*_mlp_weights(), normal(128, 784)]
+
+
 @workload("models", tolerance=1e-2)
 def mnist_mlp_train():
     def loss(params, x, y):
-        h = jax.nn.relu(x @ params[0])
-        h = jax.nn.relu(h @ params[1])
-        return cross_entropy(h @ params[2], y)
+        return cross_entropy(_mlp(*params, x), y)
 
     def step(a, b, c, x, y):
         grads = jax.grad(loss)([a, b, c], x, y)
         return [p - RATE * g for p, g in zip([a, b, c], grads)]
 
-    scale = np.float32(0.05)
-    weights = [scale * normal(784, 512), scale * normal(512, 512), scale * normal(512, 10)]
-    return step, [*weights, normal(128, 784), integers(128, high=10)]
+    return step, [*_mlp_weights(), normal(128, 784), integers(128, high=10)]
 
 
 @workload("models", tolerance=1e-2)
