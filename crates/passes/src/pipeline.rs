@@ -139,6 +139,7 @@ pub fn cpu() -> Pipeline {
         ["transpose-folding", "cse", "cse_barrier_expander", "tuple-simplifier", "dce"]
             .map(by_name),
     );
+    steps.push(by_name("while-loop-operand-turning"));
     // What it computes as if there were no gradient would be simplified to a copy, and copies to nothing.
     steps.push(by_name("sparse-update-rewriter"));
     steps.extend(["dot-chain-tiling", "softmax-divide-sinking", "dce"].map(by_name));
@@ -255,6 +256,12 @@ pub const ORDER: &[Order] = &[
         after: "transpose-folding",
         how: How::FirstBeforeFirst,
         why: "only products of matrices take their operands transposed",
+    },
+    Order {
+        before: "transpose-folding",
+        after: "while-loop-operand-turning",
+        how: How::AllBeforeAny,
+        why: "it would have products read what was turned as it was before",
     },
     Order {
         before: "transpose-folding",

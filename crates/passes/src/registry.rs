@@ -46,6 +46,7 @@ pub const ALL: &[&dyn Pass] = &[
     &control::while_loop_constant_sinking::WhileLoopConstantSinking,
     &control::while_loop_dot_motion::WhileLoopDotMotion,
     &control::while_loop_invariant_code_motion::WhileLoopInvariantCodeMotion,
+    &control::while_loop_operand_turning::WhileLoopOperandTurning,
     &simplify::zero_sized_hlo_elimination::ZeroSizedHloElimination,
 ];
 

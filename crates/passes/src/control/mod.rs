@@ -6,4 +6,5 @@ pub mod trip_count;
 pub mod while_loop_constant_sinking;
 pub mod while_loop_dot_motion;
 pub mod while_loop_invariant_code_motion;
+pub mod while_loop_operand_turning;
 pub mod while_loop_simplifier;

@@ -130,7 +130,8 @@ fn is_worth_it(m: &Module, i: InstructionId) -> bool {
     is_costly(&m[i].op) && size(i) <= sources
 }
 
-fn hoist(m: &mut Module, found: &Loop, moved: &[InstructionId]) {
+/// Computes instructions of the body before the loop, which carries their values.
+pub(super) fn hoist(m: &mut Module, found: &Loop, moved: &[InstructionId]) {
     let width = found.width(m);
     let mut outside = FxHashMap::default();
     let mut elements: Vec<InstructionId> =
