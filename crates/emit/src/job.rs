@@ -208,12 +208,12 @@ pub(crate) fn units(emitter: &mut Emitter<'_>, job: &Job) -> i64 {
         return if loops.is_empty() {
             (columns + width - 1) / width
         } else {
-            split_units(&mut loops)
+            split_units(&mut loops).count
         };
     }
     match crossing(emitter, NestId::Results(0), &loops) {
         Some(crossing) => crossing.units(&loops),
-        None => split_units(&mut loops),
+        None => split_units(&mut loops).count,
     }
 }
 
@@ -272,9 +272,9 @@ pub(crate) fn run_job(
         return crossing.run(emitter, (nest, dims.len()), loops, range, &mut finish);
     }
     if let Part::Range(begin, end) = part {
-        split_units(&mut loops);
+        let units = split_units(&mut loops);
         if let Some(first) = loops.first_mut() {
-            first.bounds = Some((begin, end));
+            first.restrict(emitter.builder, units, (begin, end));
         }
     }
     emitter.nest(nest, dims.len(), &loops, &[], &mut |emitter, index, _| {
@@ -329,8 +329,8 @@ fn run_columns(
             let most = emitter.builder.index(count);
             range = Some((first, emitter.builder.binary(BinaryOp::SMin, end, most)));
         } else {
-            split_units(&mut loops);
-            loops[0].bounds = Some((begin, end));
+            let units = split_units(&mut loops);
+            loops[0].restrict(emitter.builder, units, (begin, end));
         }
     }
     let whole = count - count % width;

@@ -2,7 +2,7 @@
 //! run in lanes, and where they are cut.
 
 use rxla_base::Result;
-use rxla_kernel::{BinaryOp, LoopKind, Value};
+use rxla_kernel::{BinaryOp, Builder, LoopKind, Value};
 
 use crate::affine::{Affine, Index};
 use crate::emitter::{Definition, Emitter, Group, SymbolInfo};
@@ -34,6 +34,18 @@ impl Loop {
     pub(crate) fn size(&self) -> i64 {
         self.members.iter().map(|member| member.1.size).product()
     }
+
+    /// Runs only some of the units that [`split_units`] made of it.
+    pub(crate) fn restrict(&mut self, b: &mut Builder, units: Units, (begin, end): (Value, Value)) {
+        let bounds = [begin, end].map(|bound| match units.rounds {
+            1 => bound,
+            rounds => {
+                let rounds = b.index(rounds);
+                b.mul(bound, rounds)
+            }
+        });
+        self.bounds = Some(bounds.into());
+    }
 }
 
 /// The body of a nest: the index per dimension and the carried values; gives the next ones.
@@ -49,6 +61,8 @@ const MOST_COPIES: i64 = 16;
 const MOST_VALUES: i64 = 1500;
 /// A loop that is split among threads has at least so many units, if dimensions allow.
 pub(crate) const FEW_UNITS: i64 = 64;
+/// The most rounds of a loop in a unit: four vectors of 64 lanes, what a schedule does at once at most.
+const MOST_ROUNDS: i64 = 256;
 
 impl Emitter<'_> {
     /// The loops over an array's dimensions as the plan has them; the innermost runs as `kind`.
@@ -233,10 +247,21 @@ fn constant_index(index: &Index, each: &Loop, value: i64) -> Index {
     index
 }
 
-/// Makes the outermost loops one that counts the units of work, enough of them to be shared; gives
-/// their number. Loops stay as they are if there is only one unit.
-pub(crate) fn split_units(loops: &mut Vec<Loop>) -> i64 {
-    let Some(first) = loops.first() else { return 1 };
+/// What threads share of a nest: so many units, each of so many rounds of the outermost loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Units {
+    pub(crate) count: i64,
+    pub(crate) rounds: i64,
+}
+
+impl Units {
+    const ONE: Units = Units { count: 1, rounds: 1 };
+}
+
+/// Makes the outermost loops one that counts the units of work, enough of them to be shared. Loops
+/// stay as they are if there is only one unit.
+pub(crate) fn split_units(loops: &mut Vec<Loop>) -> Units {
+    let Some(first) = loops.first() else { return Units::ONE };
     let mut units = first.size();
     let mut joined = 1;
     if first.cuts.is_empty() {
@@ -252,6 +277,12 @@ pub(crate) fn split_units(loops: &mut Vec<Loop>) -> i64 {
     };
     let cuts = loops[0].cuts.clone();
     let unit = Loop { members, style: Style::Loop(kind), cuts, bounds: None, has_border: false };
+    let mut rounds = 1;
+    // Pieces of whole vectors, whatever their lanes, leave nothing to a narrower loop.
+    if unit.style == Style::Loop(LoopKind::Vector) && unit.cuts.is_empty() {
+        let divides = |rounds: &i64| units % rounds == 0 && units / rounds >= FEW_UNITS;
+        rounds = (0..=MOST_ROUNDS.ilog2()).map(|log| 1 << log).filter(divides).max().unwrap_or(1);
+    }
     loops.splice(..joined, [unit]);
-    units
+    Units { count: units / rounds, rounds }
 }

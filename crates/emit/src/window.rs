@@ -265,7 +265,7 @@ impl Cumulative {
         mut loops: Vec<Loop>,
     ) -> Result<i64> {
         self.taken(emitter, nest, &mut loops)?;
-        Ok(if loops.is_empty() { 1 } else { split_units(&mut loops) })
+        Ok(split_units(&mut loops).count)
     }
 
     /// Computes all results, or those of some lines; `finish` stores them, given the index.
@@ -284,11 +284,11 @@ impl Cumulative {
         let types = types_of(emitter, node)?;
         let initial = initial(emitter, node, types.len())?;
         let start: Vec<Value> = initial.iter().flat_map(|placed| placed.element.values()).collect();
-        if let Part::Range(begin, end) = part
-            && !loops.is_empty()
-        {
-            split_units(&mut loops);
-            loops[0].bounds = Some((begin, end));
+        if let Part::Range(begin, end) = part {
+            let units = split_units(&mut loops);
+            if let Some(first) = loops.first_mut() {
+                first.restrict(emitter.builder, units, (begin, end));
+            }
         }
         emitter.nest(nest, rank, &loops, &[], &mut |emitter, index, _| {
             let bounds = (emitter.builder.index(0), emitter.builder.index(size), 1);

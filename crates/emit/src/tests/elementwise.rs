@@ -255,3 +255,17 @@ fn several_results() {
         .as_str(),
     );
 }
+
+#[test]
+fn pieces_of_one_loop_are_of_whole_vectors() {
+    let extent = |shape: &str| {
+        let text = one(shape, "negate", &[shape]);
+        check(&text);
+        let (module, id) = fused(&text);
+        crate::extent(&module, id, crate::Updates::Copied)
+    };
+    // Enough units come first.
+    assert_eq!(extent("f32[100,64]"), 100);
+    assert_eq!(extent("f32[1024,64]"), 256);
+    assert_eq!(extent("f32[63,3]"), 189);
+}

@@ -36,7 +36,8 @@ pub fn vectorize(function: &mut Function, target: &Target) {
     let sums = Sums::of(function, &body);
     let vector_bytes = usize::try_from(target.vector_bits / 8).unwrap_or(16);
     let copies = target.copies;
-    let mut vectorizer = Vectorizer { function, constants, sums, vector_bytes, copies };
+    let twos = twos(function, &body);
+    let mut vectorizer = Vectorizer { function, constants, twos, sums, vector_bytes, copies };
     vectorizer.block(&mut body);
     function.body = body;
 }
@@ -54,9 +55,25 @@ fn constants(function: &Function, body: &Block) -> Vec<Option<u64>> {
     constants
 }
 
+/// How many factors of two an index is known to have, by value.
+fn twos(function: &Function, body: &Block) -> Vec<u32> {
+    let mut twos: Vec<u32> = vec![0; function.types.len()];
+    body.walk(&mut |statement| {
+        let Statement::Let { result, op } = statement else { return };
+        let of = |value: &Value| twos[value.0 as usize];
+        twos[result.0 as usize] = match op {
+            Op::Constant { bits } if function.ty(*result) == Type::I64 => bits.trailing_zeros(),
+            Op::Binary(BinaryOp::Mul, a, b) => of(a) + of(b),
+            _ => 0,
+        };
+    });
+    twos
+}
+
 struct Vectorizer<'a> {
     function: &'a mut Function,
     constants: Vec<Option<u64>>,
+    twos: Vec<u32>,
     sums: Sums,
     vector_bytes: usize,
     copies: Copies,
@@ -135,6 +152,13 @@ impl Vectorizer<'_> {
         i64::try_from((count + i128::from(source.step) - 1) / i128::from(source.step)).ok()
     }
 
+    /// Whether rounds of a stage leave nothing, however many iterations there are.
+    fn divides(&self, source: &Loop, stage: Stage) -> bool {
+        let twos = [source.low, source.high].map(|bound| self.twos.get(bound.0 as usize));
+        let twos = twos.into_iter().map(|known| known.copied().unwrap_or(0)).min().unwrap_or(0);
+        source.step == 1 && stage.width().ilog2() <= twos
+    }
+
     fn plan(&self, source: &Loop) -> Option<Plan> {
         let (kinds, selection) = recognise(self.function, &source.carried, &source.body)?;
         let reduced: Vec<Value> = source
@@ -201,7 +225,11 @@ impl Vectorizer<'_> {
         let Some(mut left) = self.trip_count(source) else {
             let first = Stage { lanes: full, copies };
             let second = Stage { lanes: full, copies: 1 };
-            return Some(if copies > 1 { vec![first, second] } else { vec![second] });
+            return Some(match copies {
+                1 => vec![second],
+                _ if self.divides(source, first) => vec![first],
+                _ => vec![first, second],
+            });
         };
         // Vectors of less than 8 bytes gain nothing.
         let least = (8 / data).max(2) as u16;
@@ -251,6 +279,10 @@ impl Vectorizer<'_> {
                     let from = self.constant(low).expect("constant bounds stay constant");
                     let to = from + rounds * stage.width() * source.step;
                     self.integer(to, out)
+                }
+                None if self.divides(&source, stage) => {
+                    left = Some(0);
+                    source.high
                 }
                 None => self.whole_rounds(low, source.high, source.step, stage, out),
             };

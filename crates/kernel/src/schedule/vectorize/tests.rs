@@ -639,3 +639,42 @@ fn sums_of_products_are_in_pairs_of_registers() {
         assert!(text.contains(&format!(" step {step} {{")), "{text}");
     }
 }
+
+#[test]
+fn bounds_of_whole_vectors_leave_nothing() {
+    let text = |factor: i64| {
+        format!(
+            "kernel @f(%in: ptr noalias, %out: ptr noalias, %begin: i64, %end: i64) {{
+               %factor: i64 = constant {factor}
+               %low: i64 = mul %begin, %factor
+               %high: i64 = mul %end, %factor
+               for vector %i in %low..%high step 1 {{
+                 %x: f32 = load %in[%i]
+                 %y: f32 = add %x, %x
+                 store %out[%i], %y
+               }}
+             }}"
+        )
+    };
+    let steps = |factor| {
+        let mut module = crate::text::parse(&text(factor)).unwrap();
+        let plain = module.clone();
+        vectorize(&mut module.functions[0], &Target { vector_bits: 256, copies: Copies::Many });
+        crate::verify(&module).unwrap();
+        let run = |module| {
+            let mut memory = Memory::default();
+            let input = memory.add((0..192).flat_map(|i| (i as f32).to_le_bytes()).collect());
+            let output = memory.add(vec![0; 4 * 192]);
+            evaluate_alone(module, FunctionId(0), &[input, output, 1, 2], &mut memory).unwrap();
+            memory.region(output).to_vec()
+        };
+        assert_eq!(run(&plain), run(&module));
+        let text = module.to_string();
+        let steps = text.split(" step ").skip(1);
+        steps.map(|rest| rest.split_once(' ').unwrap().0.parse().unwrap()).collect::<Vec<u32>>()
+    };
+    assert_eq!(steps(96), [32]);
+    assert_eq!(steps(72), [32, 8]);
+    assert_eq!(steps(77), [32, 8, 1]);
+    assert_eq!(steps(0), [32]);
+}
