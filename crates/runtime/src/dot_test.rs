@@ -239,6 +239,45 @@ fn several_dimensions_on_each_axis() {
     }
 }
 
+/// A matrix of which some columns at a time lie together, and panels that no tile fills.
+#[test]
+fn columns_in_panels() {
+    let (m, k) = (16, 150);
+    sets::forced::each(|| {
+        for (panels, width) in [(3, 32), (2, 7)] {
+            let n = panels * width;
+            let dot = Dot {
+                left: Element::F32,
+                right: Element::F32,
+                result: Element::F32,
+                batch: vec![],
+                rows: vec![Dim { size: m, strides: [k as isize, n as isize] }],
+                columns: vec![
+                    Dim { size: panels, strides: [(k * width) as isize, width as isize] },
+                    Dim { size: width, strides: [1, 1] },
+                ],
+                summed: vec![Dim { size: k, strides: [1, width as isize] }],
+            };
+            let mut seed = 5;
+            let left: Vec<f32> = (0..m * k).map(|_| number(&mut seed) as f32).collect();
+            let right: Vec<f32> = (0..k * n).map(|_| number(&mut seed) as f32).collect();
+            let mut result = vec![0.0_f32; m * n];
+            let (to, [a, b]) =
+                (result.as_mut_ptr().cast(), [&left, &right].map(|v| v.as_ptr().cast()));
+            for context in contexts() {
+                // SAFETY: buffers are as large as the description says.
+                unsafe { run::<Any>(&context, &dot, a, b, to) }.unwrap();
+                for (place, &value) in result.iter().enumerate() {
+                    let (i, panel, j) = (place / n, place % n / width, place % width);
+                    let at = |step: usize| right[(panel * k + step) * width + j];
+                    let sum: f32 = (0..k).map(|step| left[i * k + step] * at(step)).sum();
+                    assert_eq!(value, sum, "{place}, panels of {width}");
+                }
+            }
+        }
+    });
+}
+
 #[test]
 fn bits_do_not_depend_on_threads() {
     for sizes in [[61, 133, 1000], [61, 301, 500], [33, 40, 2000]] {

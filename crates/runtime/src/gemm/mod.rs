@@ -230,8 +230,7 @@ pub(crate) unsafe fn multiply<T: Compute>(
     let threads = if work < SERIAL { 1 } else { context.threads() };
     let direct = product.b.direct
         && m <= FEW_ROWS
-        && product.n.dims.iter().all(|dim| dim.strides[0] == 1)
-        && product.n.dims.len() <= 1
+        && in_panels(product.n, 2 * kernels.lanes)
         && product.k.stride(1).is_some();
     // An empty sum still writes zeros.
     let blocks = k.div_ceil(block::<T>(direct)).max(1);
@@ -270,6 +269,16 @@ pub(crate) unsafe fn multiply<T: Compute>(
         }
     });
     if failed.into_inner() { Err(out_of_memory()) } else { Ok(()) }
+}
+
+/// Whether columns lie together, all of them or so many at a time.
+fn in_panels(columns: &Axis, width: usize) -> bool {
+    match columns.dims[..] {
+        [] => true,
+        [inner] => inner.strides[0] == 1,
+        [_, inner] => inner.strides[0] == 1 && inner.size.is_multiple_of(width),
+        _ => false,
+    }
 }
 
 /// What the tasks of a product share.
