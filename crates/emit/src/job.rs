@@ -8,7 +8,7 @@ use crate::affine::{Index, linear};
 use crate::column::{Columns, Shared, columns, tile, tile_length};
 use crate::dynamic::update_start;
 use crate::emitter::{Emitter, Node};
-use crate::nest::{Loop, Style, split_units};
+use crate::nest::{Loop, Style, restrict_units, split_units};
 use crate::plan::{NestId, Plan};
 use crate::root::bind;
 use crate::scalar::store;
@@ -272,10 +272,7 @@ pub(crate) fn run_job(
         return crossing.run(emitter, (nest, dims.len()), loops, range, &mut finish);
     }
     if let Part::Range(begin, end) = part {
-        let units = split_units(&mut loops);
-        if let Some(first) = loops.first_mut() {
-            first.restrict(emitter.builder, units, (begin, end));
-        }
+        restrict_units(emitter.builder, &mut loops, (begin, end));
     }
     emitter.nest(nest, dims.len(), &loops, &[], &mut |emitter, index, _| {
         finish(emitter, index)?;
@@ -329,8 +326,7 @@ fn run_columns(
             let most = emitter.builder.index(count);
             range = Some((first, emitter.builder.binary(BinaryOp::SMin, end, most)));
         } else {
-            let units = split_units(&mut loops);
-            loops[0].restrict(emitter.builder, units, (begin, end));
+            restrict_units(emitter.builder, &mut loops, (begin, end));
         }
     }
     let whole = count - count % width;

@@ -34,18 +34,6 @@ impl Loop {
     pub(crate) fn size(&self) -> i64 {
         self.members.iter().map(|member| member.1.size).product()
     }
-
-    /// Runs only some of the units that [`split_units`] made of it.
-    pub(crate) fn restrict(&mut self, b: &mut Builder, units: Units, (begin, end): (Value, Value)) {
-        let bounds = [begin, end].map(|bound| match units.rounds {
-            1 => bound,
-            rounds => {
-                let rounds = b.index(rounds);
-                b.mul(bound, rounds)
-            }
-        });
-        self.bounds = Some(bounds.into());
-    }
 }
 
 /// The body of a nest: the index per dimension and the carried values; gives the next ones.
@@ -61,7 +49,7 @@ const MOST_COPIES: i64 = 16;
 const MOST_VALUES: i64 = 1500;
 /// A loop that is split among threads has at least so many units, if dimensions allow.
 pub(crate) const FEW_UNITS: i64 = 64;
-/// The most rounds of a loop in a unit: four vectors of 64 lanes, what a schedule does at once at most.
+/// The most rounds of a loop in a unit: four vectors of 64 lanes.
 const MOST_ROUNDS: i64 = 256;
 
 impl Emitter<'_> {
@@ -285,4 +273,18 @@ pub(crate) fn split_units(loops: &mut Vec<Loop>) -> Units {
     }
     loops.splice(..joined, [unit]);
     Units { count: units / rounds, rounds }
+}
+
+/// Makes the outermost loops one over the units from `begin` to `end`, as [`split_units`] counts them.
+pub(crate) fn restrict_units(b: &mut Builder, loops: &mut Vec<Loop>, (begin, end): (Value, Value)) {
+    let Units { rounds, .. } = split_units(loops);
+    let Some(first) = loops.first_mut() else { return };
+    let bounds = [begin, end].map(|bound| match rounds {
+        1 => bound,
+        _ => {
+            let rounds = b.index(rounds);
+            b.mul(bound, rounds)
+        }
+    });
+    first.bounds = Some(bounds.into());
 }

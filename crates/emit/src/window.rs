@@ -12,7 +12,7 @@ use rxla_kernel::{LoopKind, Value};
 use crate::affine::{Affine, Index};
 use crate::dynamic::{choose, padded_index};
 use crate::emitter::{Emitter, Node, Placed};
-use crate::nest::{Loop, Style, split_units};
+use crate::nest::{Loop, Style, restrict_units, split_units};
 use crate::plan::{NestId, Origin};
 use crate::reduce::{apply, binary_kind, elements_of, operand_count};
 use crate::shapes::array;
@@ -285,10 +285,7 @@ impl Cumulative {
         let initial = initial(emitter, node, types.len())?;
         let start: Vec<Value> = initial.iter().flat_map(|placed| placed.element.values()).collect();
         if let Part::Range(begin, end) = part {
-            let units = split_units(&mut loops);
-            if let Some(first) = loops.first_mut() {
-                first.restrict(emitter.builder, units, (begin, end));
-            }
+            restrict_units(emitter.builder, &mut loops, (begin, end));
         }
         emitter.nest(nest, rank, &loops, &[], &mut |emitter, index, _| {
             let bounds = (emitter.builder.index(0), emitter.builder.index(size), 1);
