@@ -9,10 +9,11 @@ use rxla_kernel::{FunctionId, Linkage, Module, Op, Statement};
 
 use crate::build_id::build_id;
 use crate::cache::{Cache, DiskCache, Key};
+use crate::groups::{Part, groups};
 use crate::load::{Code, LoadUnit, load};
 use crate::machine::{Effort, Output, PASSES};
 use crate::target::{Cpu, OPTIONS, Target};
-use crate::text::{TargetText, unit_text};
+use crate::text::{TargetText, UnitText, together};
 use crate::workers::{Text, compile_all};
 
 /// How to compile.
@@ -99,8 +100,10 @@ impl Compiler {
     /// once. Whoever links them provides the runtime functions that they call.
     pub fn objects_of(&self, module: &Module, options: &Options) -> Result<Vec<UnitObject>> {
         let cut = self.cut(module)?;
-        let objects = self.objects(&cut.units, options)?;
-        let object = |(number, bytes): (usize, Arc<[u8]>)| UnitObject {
+        let texts = cut.units.iter().map(Text::of).collect();
+        let objects = compile_all(&self.target, texts, Output::Object, options.threads);
+        let objects = objects.into_iter().collect::<Result<Vec<Vec<u8>>>>()?;
+        let object = |(number, bytes): (usize, Vec<u8>)| UnitObject {
             symbol: cut.units[number].symbol.clone(),
             functions: cut
                 .kernels
@@ -149,7 +152,7 @@ impl Compiler {
     pub fn llvm_ir(&self, module: &Module) -> Result<Vec<(String, String)>> {
         let cut = self.cut(module)?;
         let text = |&(id, unit): &(FunctionId, usize)| {
-            (module[id].name.clone(), cut.units[unit].text.to_string())
+            (module[id].name.clone(), cut.units[unit].alone.to_string())
         };
         Ok(cut.kernels.iter().map(text).collect())
     }
@@ -184,29 +187,62 @@ impl Compiler {
             })
         };
         let mut objects: Vec<Option<Arc<[u8]>>> = units.iter().map(find).collect();
-        let mut missing: Vec<usize> =
-            (0..units.len()).filter(|&index| objects[index].is_none()).collect();
-        // The longest first, so that no thread is left with one when the others are done.
-        missing.sort_by_key(|&index| std::cmp::Reverse(units[index].text.len()));
-        if !missing.is_empty() {
-            let label: Arc<str> = options.label.as_str().into();
-            let text = |&index: &usize| Text {
-                name: Some((label.clone(), units[index].name.clone())),
-                ..Text::of(&units[index])
+        let missing = units.iter().enumerate().filter(|&(index, _)| objects[index].is_none());
+        let missing = missing
+            .map(|(index, unit)| Part { index, size: unit.alone.len(), effort: unit.effort })
+            .collect();
+        let mut keep = |index: usize, object: &Arc<[u8]>| {
+            let key = units[index].key;
+            if let Some(disk) = &options.disk {
+                disk.put(&key, object);
+            }
+            self.memory.put(key, object.clone());
+            objects[index] = Some(object.clone());
+        };
+        let label: Arc<str> = options.label.as_str().into();
+        let name = |group: &[usize]| {
+            let first = &units[group[0]].name;
+            let name = match group.len() {
+                1 => first.clone(),
+                count => format!("{first} and {} more", count - 1).into(),
             };
-            let texts = missing.iter().map(text).collect();
-            let compiled = compile_all(&self.target, texts, Output::Object, options.threads);
-            for (&index, compiled) in missing.iter().zip(compiled) {
-                let object: Arc<[u8]> = compiled?.into();
-                let key = units[index].key;
-                if let Some(disk) = &options.disk {
-                    disk.put(&key, &object);
+            Some((label.clone(), name))
+        };
+        let compile = |groups: &[Vec<usize>]| -> Result<Vec<Result<Vec<u8>>>> {
+            let texts = groups
+                .iter()
+                .map(|group| Ok(Text { name: name(group), ..self.text(units, group)? }));
+            let texts = texts.collect::<Result<_>>()?;
+            Ok(compile_all(&self.target, texts, Output::Object, options.threads))
+        };
+        let groups = groups(missing, options.threads);
+        let mut failed = Vec::new();
+        for (group, compiled) in groups.iter().zip(compile(&groups)?) {
+            match compiled {
+                Ok(object) => {
+                    let object = object.into();
+                    group.iter().for_each(|&index| keep(index, &object));
                 }
-                self.memory.put(key, object.clone());
-                objects[index] = Some(object);
+                Err(error) if group.len() == 1 => return Err(error),
+                Err(_) => failed.extend(group.iter().map(|&index| vec![index])),
             }
         }
+        // One of a group is to blame, which its own error says better.
+        for (group, compiled) in failed.iter().zip(compile(&failed)?) {
+            keep(group[0], &compiled?.into());
+        }
         Ok(objects.into_iter().flatten().collect())
+    }
+
+    /// What is given to LLVM for a group.
+    fn text(&self, units: &[Unit], group: &[usize]) -> Result<Text> {
+        let [first, _, ..] = group else {
+            return Ok(Text::of(&units[group[0]]));
+        };
+        let parts: Vec<(&UnitText, &str)> =
+            group.iter().map(|&index| (&units[index].text, units[index].symbol.as_str())).collect();
+        let ir = together(&self.target.text(), &parts)?.into();
+        Ok(Text { ir, effort: units[*first].effort, name: None })
     }
 
     /// The units of a module, callees first, equal ones once.
@@ -253,17 +289,18 @@ impl Compiler {
             let unit = cut.done[callee.0 as usize].expect("callees are cut first");
             cut.units[unit].symbol.clone()
         };
-        let text = unit_text(module, id, &self.target.text(), &name_of)?;
+        let text = UnitText::new(module, id, &self.target.text(), &name_of)?;
+        let alone: Arc<str> = text.alone(&self.target.text()).into();
         let mut hasher = blake3::Hasher::new_keyed(&self.salt);
         let effort = effort(module, id);
         hasher.update(&[effort as u8]);
-        hasher.update(text.as_bytes());
+        hasher.update(alone.as_bytes());
         let key = Key(*hasher.finalize().as_bytes());
         let unit = *cut.by_key.entry(key).or_insert(cut.units.len());
         if unit == cut.units.len() {
             let symbol = format!("k_{}", key.hex());
             let name = module[id].name.as_str().into();
-            cut.units.push(Unit { symbol, name, text: text.into(), effort, key });
+            cut.units.push(Unit { symbol, name, text, alone, effort, key });
         }
         cut.done[id.0 as usize] = Some(unit);
         Ok(unit)
@@ -276,7 +313,7 @@ pub struct UnitObject {
     pub symbol: String,
     /// The functions of the module that it is.
     pub functions: Vec<String>,
-    pub bytes: Arc<[u8]>,
+    pub bytes: Vec<u8>,
 }
 
 struct Unit {
@@ -284,14 +321,16 @@ struct Unit {
     symbol: String,
     /// Of the first function that is this unit.
     name: Arc<str>,
-    text: Arc<str>,
+    text: UnitText,
+    /// The text as a module of its own.
+    alone: Arc<str>,
     effort: Effort,
     key: Key,
 }
 
 impl Text {
     fn of(unit: &Unit) -> Text {
-        Text { ir: unit.text.clone(), effort: unit.effort, name: None }
+        Text { ir: unit.alone.clone(), effort: unit.effort, name: None }
     }
 }
 
@@ -362,5 +401,82 @@ fn effort(module: &Module, id: FunctionId) -> Effort {
         (true, _) => Effort::Glue,
         (false, true) => Effort::Loops,
         (false, false) => Effort::Kernel,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use object::read::elf::ElfFile64;
+    use object::{Object, ObjectSection, ObjectSymbol};
+    use rxla_kernel::text::parse;
+
+    use super::*;
+
+    /// Three kernels with constants in memory, one of which the driver runs in pieces.
+    const KERNELS: &str = "\
+inline @twice(%0: ptr, %1: i64) {
+  %2: f32x8 = load %0[%1]
+  %3: f32x8 = add %2, %2
+  store %0[%1], %3
+}
+
+kernel @one(%0: ptr noalias align(64), %1: i64, %2: i64) {
+  %3: f32x8 = constant 0.3
+  for %4 in %1..%2 step 8 {
+    call @twice(%0, %4)
+    %5: f32x8 = load %0[%4]
+    %6: f32x8 = mul %5, %3
+    store %0[%4], %6
+  }
+}
+
+kernel @two(%0: ptr noalias align(64)) {
+  %1: i64 = constant 0
+  %2: f32 = constant 0.7
+  %3: f32 = load %0[%1]
+  %4: f32 = mul %3, %2
+  store %0[%1], %4
+  call @twice(%0, %1)
+}
+
+kernel @three(%0: ptr, %1: ptr noalias align(64)) {
+  %2: i64 = constant 64
+  parallel_call %0, @one(%1) count %2 grain 8
+  call @two(%1)
+}
+";
+
+    /// The instructions of a function, without what is filled in where they are loaded.
+    fn code_of(object: &[u8], name: &str) -> Vec<u8> {
+        let object: ElfFile64<'_> = ElfFile64::parse(object).unwrap();
+        let mut symbols = object.symbols().filter(|symbol| symbol.is_definition());
+        let symbol = symbols.find(|symbol| symbol.name() == Ok(name)).unwrap();
+        let section = object.section_by_index(symbol.section_index().unwrap()).unwrap();
+        let mut data = section.data().unwrap().to_vec();
+        for (place, _) in section.relocations() {
+            data[place as usize..][..4].fill(0);
+        }
+        data[symbol.address() as usize..][..symbol.size() as usize].to_vec()
+    }
+
+    #[test]
+    fn kernels_are_the_same_alone_and_in_company() {
+        let module = parse(KERNELS).unwrap();
+        let compiler = Compiler::new(Target::host().unwrap(), Arc::new(Cache::new(1 << 20)));
+        let cut = compiler.cut(&module).unwrap();
+        let all: Vec<usize> = (0..cut.units.len()).collect();
+        assert_eq!(all.len(), 3);
+        let mut texts = vec![compiler.text(&cut.units, &all).unwrap()];
+        texts.extend(cut.units.iter().map(Text::of));
+        for text in &mut texts {
+            text.effort = Effort::Kernel;
+        }
+        let objects = compile_all(compiler.machine_target(), texts, Output::Object, 1);
+        let objects: Vec<Vec<u8>> = objects.into_iter().collect::<Result<_>>().unwrap();
+        for (unit, alone) in cut.units.iter().zip(&objects[1..]) {
+            let code = code_of(alone, crate::text::ENTRY);
+            assert!(!code.is_empty());
+            assert_eq!(code_of(&objects[0], &unit.symbol), code, "{}", unit.name);
+        }
     }
 }

@@ -19,6 +19,7 @@ mod cache;
 mod compiler;
 mod ending;
 mod ffi;
+mod groups;
 mod image;
 mod load;
 mod machine;

@@ -43,7 +43,7 @@ impl Code {
     }
 }
 
-/// One object and the symbol that others call its entry by.
+/// A unit's symbol and the object that it is in, under that name or, if alone, as [`ENTRY`].
 pub(crate) struct LoadUnit<'a> {
     pub(crate) symbol: &'a str,
     pub(crate) object: &'a [u8],
@@ -51,23 +51,31 @@ pub(crate) struct LoadUnit<'a> {
 
 /// Loads the objects. `names` are the functions by which callers ask, each with the index of its
 /// unit. `resolve` finds what neither the units nor the builtins define.
-pub(crate) fn load(
-    units: &[LoadUnit<'_>],
+pub(crate) fn load<'a>(
+    units: &[LoadUnit<'a>],
     names: impl Iterator<Item = (String, usize)>,
     resolve: &dyn Fn(&str) -> Option<*const u8>,
 ) -> Result<Code> {
-    let objects: Vec<ElfFile64<'_>> = units
-        .iter()
-        .map(|unit| ElfFile64::parse(unit.object).map_err(broken))
-        .collect::<Result<_>>()?;
-    let layout = lay_out(units, &objects)?;
+    // Several units may be in one object.
+    let mut bytes: Vec<&[u8]> = Vec::new();
+    let mut objects_of = Vec::new();
+    for unit in units {
+        let known = bytes.iter().position(|&known| known == unit.object);
+        objects_of.push(known.unwrap_or(bytes.len()));
+        if known.is_none() {
+            bytes.push(unit.object);
+        }
+    }
+    let parse = |&bytes: &&'a [u8]| ElfFile64::parse(bytes).map_err(broken);
+    let objects: Vec<ElfFile64<'_>> = bytes.iter().map(parse).collect::<Result<_>>()?;
+    let layout = lay_out(units, &objects_of, &objects)?;
     let mut mapping = Mapping::new(layout.length)?;
     let start = mapping.start() as u64;
     let links = Links { executable: layout.executable, ..Links::default() };
     let mut linker = Linker { layout: &layout, start, resolve, links, bytes: mapping.bytes() };
-    for (unit, object) in objects.iter().enumerate() {
-        linker.copy(unit, object)?;
-        linker.relocate(unit, object)?;
+    for (number, object) in objects.iter().enumerate() {
+        linker.copy(number, object)?;
+        linker.relocate(number, object)?;
     }
     linker.fill_stubs()?;
     let links = linker.links;
@@ -79,7 +87,7 @@ pub(crate) fn load(
 
 /// Where everything goes, as offsets in the mapping.
 struct Layout {
-    /// By unit and section.
+    /// By object and section.
     sections: FxHashMap<(usize, usize), usize>,
     /// The entry of each unit.
     entries: Vec<usize>,
@@ -121,7 +129,12 @@ fn place_of<'data>(section: &impl ObjectSection<'data>) -> Place {
     }
 }
 
-fn lay_out(units: &[LoadUnit<'_>], objects: &[ElfFile64<'_>]) -> Result<Layout> {
+/// `objects_of` are the numbers of the units' objects.
+fn lay_out(
+    units: &[LoadUnit<'_>],
+    objects_of: &[usize],
+    objects: &[ElfFile64<'_>],
+) -> Result<Layout> {
     let mut layout = Layout {
         sections: FxHashMap::default(),
         entries: Vec::new(),
@@ -156,11 +169,12 @@ fn lay_out(units: &[LoadUnit<'_>], objects: &[ElfFile64<'_>]) -> Result<Layout> 
     if layout.length > i32::MAX as usize {
         return Err(Error::resource_exhausted("more than 2 GiB of machine code"));
     }
-    for (index, (unit, object)) in units.iter().zip(objects).enumerate() {
-        let mut symbols = object.symbols();
-        let entry = symbols.find(|symbol| symbol.name() == Ok(ENTRY) && symbol.is_definition());
+    for (unit, &number) in units.iter().zip(objects_of) {
+        let mut symbols = objects[number].symbols().filter(|symbol| symbol.is_definition());
+        // Alone in its object it has the name that all such have.
+        let entry = symbols.find(|symbol| [Ok(unit.symbol), Ok(ENTRY)].contains(&symbol.name()));
         let section = entry.as_ref().and_then(|entry| entry.section_index());
-        let offset = section.and_then(|section| layout.sections.get(&(index, section.0)));
+        let offset = section.and_then(|section| layout.sections.get(&(number, section.0)));
         let (Some(entry), Some(offset)) = (entry, offset) else {
             return Err(Error::internal("an object without its kernel"));
         };
@@ -178,7 +192,7 @@ impl Layout {
         wanted: Place,
         end: &mut usize,
     ) -> Result<()> {
-        for (unit, object) in objects.iter().enumerate() {
+        for (number, object) in objects.iter().enumerate() {
             for section in object.sections().filter(|section| place_of(section) == wanted) {
                 let align = section.align().max(1);
                 let (size, align) = (section.size() as usize, align as usize);
@@ -186,7 +200,7 @@ impl Layout {
                     return Err(Error::internal("an object with an impossible section"));
                 }
                 let offset = end.next_multiple_of(align);
-                self.sections.insert((unit, section.index().0), offset);
+                self.sections.insert((number, section.index().0), offset);
                 *end = offset + size;
             }
         }
@@ -204,9 +218,9 @@ struct Linker<'a> {
 }
 
 impl Linker<'_> {
-    fn copy(&mut self, unit: usize, object: &ElfFile64<'_>) -> Result<()> {
+    fn copy(&mut self, number: usize, object: &ElfFile64<'_>) -> Result<()> {
         for section in object.sections() {
-            let Some(&offset) = self.layout.sections.get(&(unit, section.index().0)) else {
+            let Some(&offset) = self.layout.sections.get(&(number, section.index().0)) else {
                 continue;
             };
             // A section without data is zero, which the mapping is.
@@ -217,9 +231,9 @@ impl Linker<'_> {
         Ok(())
     }
 
-    fn relocate(&mut self, unit: usize, object: &ElfFile64<'_>) -> Result<()> {
+    fn relocate(&mut self, number: usize, object: &ElfFile64<'_>) -> Result<()> {
         for section in object.sections() {
-            let Some(&base) = self.layout.sections.get(&(unit, section.index().0)) else {
+            let Some(&base) = self.layout.sections.get(&(number, section.index().0)) else {
                 continue;
             };
             for (offset, relocation) in section.relocations() {
@@ -229,14 +243,14 @@ impl Linker<'_> {
                 let RelocationTarget::Symbol(symbol) = relocation.target() else {
                     return Err(Error::internal("a relocation without a symbol"));
                 };
-                let target = self.target(unit, object, symbol)?;
+                let target = self.target(number, object, symbol)?;
                 self.apply(r_type, base + offset as usize, target, relocation.addend())?;
             }
         }
         Ok(())
     }
 
-    fn target(&self, unit: usize, object: &ElfFile64<'_>, symbol: SymbolIndex) -> Result<Target> {
+    fn target(&self, number: usize, object: &ElfFile64<'_>, symbol: SymbolIndex) -> Result<Target> {
         let symbol = object.symbol_by_index(symbol).map_err(broken)?;
         if symbol.is_undefined() {
             let name = symbol.name().map_err(broken)?;
@@ -247,7 +261,7 @@ impl Linker<'_> {
             });
         }
         let section = symbol.section_index().ok_or_else(outside)?;
-        let base = self.layout.sections.get(&(unit, section.0)).ok_or_else(outside)?;
+        let base = self.layout.sections.get(&(number, section.0)).ok_or_else(outside)?;
         Ok(Target::Inside(base + symbol.address() as usize))
     }
 

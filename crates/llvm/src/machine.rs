@@ -30,6 +30,8 @@ pub(crate) enum Effort {
 }
 
 impl Effort {
+    pub(crate) const COUNT: usize = 3;
+
     pub(crate) fn level(self) -> Level {
         match self {
             Effort::Glue => Level::Fast,

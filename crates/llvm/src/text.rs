@@ -1,8 +1,9 @@
 //! Kernel IR to LLVM IR text.
 //!
-//! A *unit* is one [`Linkage::Kernel`] function with copies of the inline functions that it calls,
-//! as one LLVM module. Its text names nothing but what it holds and the other units that it calls,
-//! these by names that the caller chooses: equal kernels have equal texts.
+//! A *unit* is one [`Linkage::Kernel`] function with copies of the inline functions that it calls. Its
+//! text, which is an LLVM module, names nothing but what it holds and the other units that it calls,
+//! these by names that the caller chooses: equal kernels have equal texts. Several units may share a
+//! module ([`together`]).
 //!
 //! What holds in it:
 //! - Truth values are `i1` in registers and bytes in memory and in calls; `f16` and `bf16` are
@@ -77,36 +78,81 @@ pub enum Extremes {
     Range,
 }
 
-/// The text of the unit of `function`. `name_of` gives the symbol of each other kernel.
-pub fn unit_text(
-    module: &Module,
-    function: FunctionId,
-    target: &TargetText,
-    name_of: &dyn Fn(FunctionId) -> String,
-) -> Result<String> {
-    let mut unit = Unit {
-        module,
-        entry: function,
-        extremes: target.extremes,
-        bf16: target.bf16,
-        turns: target.turns,
-        name_of,
-        inline: Vec::new(),
-        declared: BTreeMap::new(),
-        definitions: String::new(),
-        thunks: FxHashMap::default(),
-    };
-    unit.define(function)?;
-    let mut next = 0;
-    while let Some(&inline) = unit.inline.get(next) {
-        unit.define(inline)?;
-        next += 1;
+/// What defines a unit, and what it calls.
+pub struct UnitText {
+    /// The unit's own names begin with [`OWN`].
+    definitions: String,
+    /// External functions, by name.
+    declared: BTreeMap<String, Signature>,
+}
+
+/// Begins the names that are a unit's own until they are given to LLVM.
+const OWN: &str = "@.";
+
+impl UnitText {
+    /// That of `function`. `name_of` gives the symbol of each other kernel.
+    pub fn new(
+        module: &Module,
+        function: FunctionId,
+        target: &TargetText,
+        name_of: &dyn Fn(FunctionId) -> String,
+    ) -> Result<UnitText> {
+        let mut unit = Unit {
+            module,
+            entry: function,
+            extremes: target.extremes,
+            bf16: target.bf16,
+            turns: target.turns,
+            name_of,
+            inline: Vec::new(),
+            text: UnitText { definitions: String::new(), declared: BTreeMap::new() },
+            thunks: FxHashMap::default(),
+        };
+        unit.define(function)?;
+        let mut next = 0;
+        while let Some(&inline) = unit.inline.get(next) {
+            unit.define(inline)?;
+            next += 1;
+        }
+        Ok(unit.text)
     }
+
+    /// As a module, in which it is called [`ENTRY`].
+    pub fn alone(&self, target: &TargetText) -> String {
+        module_text(target, &self.definitions.replace(OWN, "@"), self.declared.iter())
+    }
+}
+
+/// Units as one module, each called by its symbol.
+pub(crate) fn together(target: &TargetText, units: &[(&UnitText, &str)]) -> Result<String> {
+    let mut definitions = String::new();
+    let mut declared: BTreeMap<&String, &Signature> = BTreeMap::new();
+    for (number, (unit, symbol)) in units.iter().enumerate() {
+        let entry = format!("{OWN}{ENTRY}(");
+        let named = unit.definitions.replace(&entry, &format!("@{symbol}("));
+        definitions.push_str(&named.replace(OWN, &format!("@u{number}.")));
+        for (name, signature) in &unit.declared {
+            if *declared.entry(name).or_insert(signature) != signature {
+                return Err(two_signatures(name));
+            }
+        }
+    }
+    for (_, symbol) in units {
+        declared.retain(|name, _| name != symbol);
+    }
+    Ok(module_text(target, &definitions, declared.into_iter()))
+}
+
+fn module_text<'a>(
+    target: &TargetText,
+    definitions: &str,
+    declared: impl Iterator<Item = (&'a String, &'a Signature)>,
+) -> String {
     let TargetText { triple, data_layout, .. } = target;
-    let mut text = String::with_capacity(unit.definitions.len() + 1024);
+    let mut text = String::with_capacity(definitions.len() + 1024);
     let _ = writeln!(text, "target datalayout = \"{data_layout}\"\ntarget triple = \"{triple}\"\n");
-    text.push_str(&unit.definitions);
-    for (name, signature) in &unit.declared {
+    text.push_str(definitions);
+    for (name, signature) in declared {
         let _ = writeln!(text, "declare {} @{name}({}) #0", signature.result, signature.parameters);
     }
     text.push_str("attributes #0 = { nounwind }\n");
@@ -114,10 +160,14 @@ pub fn unit_text(
     text.push_str("attributes #2 = { nounwind \"probe-stack\"=\"inline-asm\" }\n");
     // Of branches that are hardly ever taken.
     text.push_str("!0 = !{!\"branch_weights\", i32 1, i32 1000}\n");
-    Ok(text)
+    text
 }
 
-/// A module in the making.
+fn two_signatures(name: &str) -> Error {
+    Error::internal(format!("{name} is called with two signatures"))
+}
+
+/// A unit in the making.
 struct Unit<'a> {
     module: &'a Module,
     entry: FunctionId,
@@ -127,9 +177,7 @@ struct Unit<'a> {
     name_of: &'a dyn Fn(FunctionId) -> String,
     /// The inline functions that are used, in order of first use.
     inline: Vec<FunctionId>,
-    /// External functions, by name.
-    declared: BTreeMap<String, Signature>,
-    definitions: String,
+    text: UnitText,
     /// By what they call.
     thunks: FxHashMap<String, String>,
 }
@@ -163,7 +211,7 @@ impl Unit<'_> {
         let text = emitter
             .function(id, header)
             .map_err(|error| error.context(format!("in kernel {}", function.name)))?;
-        self.definitions.push_str(&text);
+        self.text.definitions.push_str(&text);
         Ok(())
     }
 
@@ -171,9 +219,9 @@ impl Unit<'_> {
     fn header(&mut self, id: FunctionId) -> String {
         let result = self.result_type(id);
         if id == self.entry {
-            format!("define {result} @{ENTRY}")
+            format!("define {result} {OWN}{ENTRY}")
         } else {
-            format!("define internal {result} @{}", self.symbol(id))
+            format!("define internal {result} {}", self.symbol(id))
         }
     }
 
@@ -181,32 +229,32 @@ impl Unit<'_> {
         self.module[id].result.map_or("void".to_owned(), |ty| Abi(ty).to_string())
     }
 
-    /// The name by which the unit calls a function, which is declared or copied into it.
+    /// How the unit calls a function, which is declared or copied into it.
     fn symbol(&mut self, id: FunctionId) -> String {
         if id == self.entry {
-            return ENTRY.to_owned();
+            return format!("{OWN}{ENTRY}");
         }
         match self.module[id].linkage {
-            Linkage::Kernel => (self.name_of)(id),
+            Linkage::Kernel => format!("@{}", (self.name_of)(id)),
             Linkage::Inline => {
                 let known = self.inline.iter().position(|&inline| inline == id);
                 let index = known.unwrap_or_else(|| {
                     self.inline.push(id);
                     self.inline.len() - 1
                 });
-                format!("inline{index}")
+                format!("{OWN}inline{index}")
             }
         }
     }
 
     fn declare(&mut self, name: &str, signature: Signature) -> Result<()> {
-        match self.declared.get(name) {
+        match self.text.declared.get(name) {
             None => {
-                self.declared.insert(name.to_owned(), signature);
+                self.text.declared.insert(name.to_owned(), signature);
                 Ok(())
             }
             Some(known) if *known == signature => Ok(()),
-            Some(_) => Err(Error::internal(format!("{name} is called with two signatures"))),
+            Some(_) => Err(two_signatures(name)),
         }
     }
 }

@@ -6,7 +6,7 @@ use rxla_base::{Error, Result};
 use rxla_kernel::{FunctionId, Linkage, Scalar, Type, Value};
 
 use super::operand::Abi;
-use super::{Align, Emitter, Signature, Unit, abi, emit, emit_void};
+use super::{Align, Emitter, OWN, Signature, Unit, abi, emit, emit_void};
 
 /// `void rxla_parallel_for(context, thunk, arguments, count, grain)`: calls
 /// `thunk(arguments, begin, end)` for pieces that cover `0..count`.
@@ -23,7 +23,7 @@ impl Emitter<'_, '_> {
             let separator = if index == 0 { "" } else { ", " };
             let _ = write!(list, "{separator}{} {operand}", Abi(ty));
         }
-        emit_void!(self, "call void @{symbol}({list})");
+        emit_void!(self, "call void {symbol}({list})");
         Ok(())
     }
 
@@ -57,7 +57,7 @@ impl Emitter<'_, '_> {
         self.unit.declare(PARALLEL_FOR, signature)?;
         emit_void!(
             self,
-            "call void @{PARALLEL_FOR}(ptr {context}, ptr @{thunk}, ptr {words}, i64 {count}, i64 {grain})"
+            "call void @{PARALLEL_FOR}(ptr {context}, ptr {thunk}, ptr {words}, i64 {count}, i64 {grain})"
         );
         Ok(())
     }
@@ -70,7 +70,11 @@ impl Emitter<'_, '_> {
         result: Option<Value>,
     ) -> Result<()> {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-        if name.is_empty() || !name.chars().all(plain) || name.starts_with("llvm.") {
+        if name.is_empty()
+            || !name.chars().all(plain)
+            || name.starts_with("llvm.")
+            || name.starts_with('.')
+        {
             return Err(Error::internal(format!("{name:?} is no name of a runtime function")));
         }
         let (mut parameters, mut list) = (String::new(), String::new());
@@ -102,7 +106,7 @@ impl Emitter<'_, '_> {
 }
 
 impl Unit<'_> {
-    /// The symbol of a function that is called with `arguments` arguments, declared if need be.
+    /// How a function is called that takes `arguments` arguments; it is declared if need be.
     fn callee(&mut self, callee: FunctionId, arguments: usize) -> Result<String> {
         let function = &self.module[callee];
         if function.result.is_some() || function.parameters.len() != arguments {
@@ -119,7 +123,7 @@ impl Unit<'_> {
             let parameters: Vec<String> = parameters.collect();
             let signature =
                 Signature { result: "void".to_owned(), parameters: parameters.join(", ") };
-            self.declare(&symbol, signature)?;
+            self.declare(&(self.name_of)(callee), signature)?;
         }
         Ok(symbol)
     }
@@ -129,7 +133,7 @@ impl Unit<'_> {
         if let Some(known) = self.thunks.get(symbol) {
             return known.clone();
         }
-        let name = format!("thunk{}", self.thunks.len());
+        let name = format!("{OWN}thunk{}", self.thunks.len());
         self.thunks.insert(symbol.to_owned(), name.clone());
         let mut body = String::new();
         let mut list = String::new();
@@ -140,9 +144,9 @@ impl Unit<'_> {
             let _ = write!(list, "{abi} %a{index}, ");
         }
         let _ = write!(
-            self.definitions,
-            "define internal void @{name}(ptr %words, i64 %begin, i64 %end) #0 {{\n{body}  \
-             call void @{symbol}({list}i64 %begin, i64 %end)\n  ret void\n}}\n\n"
+            self.text.definitions,
+            "define internal void {name}(ptr %words, i64 %begin, i64 %end) #0 {{\n{body}  \
+             call void {symbol}({list}i64 %begin, i64 %end)\n  ret void\n}}\n\n"
         );
         name
     }

@@ -80,7 +80,7 @@ fn same(a: &Op, b: &Op) -> bool {
 mod tests {
     use rxla_kernel::FunctionId;
 
-    use crate::text::{Bf16, Extremes, TargetText, Turns, unit_text};
+    use crate::text::{Bf16, Extremes, TargetText, Turns, UnitText};
 
     fn ends(turns: Turns, body: &str) -> usize {
         let text = format!(
@@ -99,7 +99,8 @@ mod tests {
             bf16: Bf16::Integers,
             turns,
         };
-        let text = unit_text(&module, FunctionId(0), &target, &|_| String::new()).unwrap();
+        let unit = UnitText::new(&module, FunctionId(0), &target, &|_| String::new());
+        let text = unit.unwrap().alone(&target);
         text.matches("call void (...) @llvm.fake.use(").count()
     }
 
