@@ -8,17 +8,18 @@
 //! - A loop inside a piece runs on the thread that meets it. A caller that finds all slots taken
 //!   does its work alone. So nobody ever waits for work that has not begun, and no lock is held
 //!   while work runs.
-//! - Pieces are multiples of the grain (but the last), and every index is in one piece; which
-//!   thread runs a piece, and how long pieces are, differs from run to run. The caller begins at the
-//!   first and workers at the last, so that loops over the same array find most of their part in their
-//!   core's own cache. What must not depend
-//!   on that is for the work to see to, by keeping partial results by grain, not by piece.
+//! - Pieces are multiples of the grain (but the last), each a part of what is left, and every index is
+//!   in one; which thread runs a piece, and how long pieces are, differs from run to run. The caller
+//!   begins at the first and workers at the last, so that loops over the same array find most of their
+//!   part in their core's own cache. What must not depend on that is for the work to see to, by keeping
+//!   partial results by grain, not by piece.
 
 use std::any::Any;
 use std::cell::Cell;
 use std::ffi::c_void;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -33,8 +34,11 @@ pub type Thunk = unsafe extern "C" fn(arguments: *const c_void, begin: i64, end:
 const SLOTS: usize = 8;
 /// How long who waits keeps looking before it sleeps.
 const SPIN: Duration = Duration::from_micros(30);
-/// Pieces made for each thread where the grain allows it, so that a slow thread holds up little.
-const PIECES_PER_THREAD: usize = 4;
+/// Of what is left, who takes a piece takes one part in so many times the threads: threads of unlike speed, as those
+/// are that share a core with somebody else, end together, since the last pieces are small.
+const SHARES_PER_THREAD: usize = 2;
+/// Parts that a loop is made of for each thread, at most: the smallest pieces.
+const UNITS_PER_THREAD: usize = 16;
 /// The bit of [`Slot::inside`] that says that the caller sleeps until the last worker leaves.
 const CALLER_SLEEPS: u32 = 1 << 31;
 
@@ -63,13 +67,31 @@ struct Slot {
     taken: AtomicBool,
     open: AtomicBool,
     inside: AtomicU32,
-    /// Pieces that somebody took, and those of them that were taken from the end.
-    claimed: AtomicUsize,
-    from_end: AtomicUsize,
+    /// The units that nobody took yet.
+    left: AtomicU64,
     count: AtomicUsize,
-    piece: AtomicUsize,
+    /// Indices in a unit.
+    unit: AtomicUsize,
+    /// Of the units left, those that a piece is made of: one in so many.
+    share: AtomicUsize,
     thunk: AtomicPtr<c_void>,
     arguments: AtomicPtr<c_void>,
+}
+
+/// What of a loop nobody has taken, in units.
+struct Left {
+    begin: u32,
+    end: u32,
+}
+
+impl Left {
+    fn pack(&self) -> u64 {
+        u64::from(self.begin) << 32 | u64::from(self.end)
+    }
+
+    fn unpack(packed: u64) -> Left {
+        Left { begin: (packed >> 32) as u32, end: packed as u32 }
+    }
 }
 
 /// Where who takes pieces begins.
@@ -176,15 +198,16 @@ impl Pool {
             return;
         };
         let grains = count.div_ceil(grain);
-        let pieces = grains.min(self.threads() * PIECES_PER_THREAD);
-        slot.piece.store(grains.div_ceil(pieces) * grain, Ordering::Relaxed);
+        let unit = grains.div_ceil(self.threads() * UNITS_PER_THREAD);
+        let units = grains.div_ceil(unit);
+        slot.left.store(Left { begin: 0, end: units as u32 }.pack(), Ordering::Relaxed);
         slot.count.store(count, Ordering::Relaxed);
-        slot.claimed.store(0, Ordering::Relaxed);
-        slot.from_end.store(0, Ordering::Relaxed);
+        slot.unit.store(unit * grain, Ordering::Relaxed);
+        slot.share.store(self.threads() * SHARES_PER_THREAD, Ordering::Relaxed);
         slot.thunk.store(thunk as *mut c_void, Ordering::Relaxed);
         slot.arguments.store(arguments.cast_mut(), Ordering::Relaxed);
         slot.open.store(true, Ordering::SeqCst);
-        self.shared.wake(pieces - 1);
+        self.shared.wake(units - 1);
         slot.take_pieces(End::First);
         slot.open.store(false, Ordering::SeqCst);
         slot.wait_until_left();
@@ -254,34 +277,46 @@ impl Slot {
         }
     }
 
-    /// As many pieces are taken from both ends as there are, so that none is taken twice.
+    /// Runs pieces from one end until none is left.
     fn take_pieces(&self, end: End) {
         let outer = INSIDE.replace(true);
         let count = self.count.load(Ordering::Relaxed);
-        let piece = self.piece.load(Ordering::Relaxed);
+        let unit = self.unit.load(Ordering::Relaxed);
         let arguments = self.arguments.load(Ordering::Relaxed);
         // SAFETY: `run` stored a `Thunk` before it opened the slot, and it stays until the caller
         // has seen everybody leave.
         let thunk = unsafe {
             std::mem::transmute::<*mut c_void, Thunk>(self.thunk.load(Ordering::Relaxed))
         };
-        let pieces = count.div_ceil(piece);
-        let mut from_begin = 0;
-        while self.claimed.fetch_add(1, Ordering::Relaxed) < pieces {
-            let index = match end {
-                // Only the caller begins there.
-                End::First => {
-                    from_begin += 1;
-                    from_begin - 1
-                }
-                End::Last => pieces - 1 - self.from_end.fetch_add(1, Ordering::Relaxed),
-            };
-            let begin = index * piece;
-            let end = count.min(begin + piece);
+        while let Some(units) = self.take(end) {
+            let begin = units.start as usize * unit;
+            let end = count.min(units.end as usize * unit);
             // SAFETY: the promise of whoever called `run`; `begin..end` is taken once.
             unsafe { thunk(arguments, begin as i64, end as i64) };
         }
         INSIDE.set(outer);
+    }
+
+    /// The units of a piece that is now the caller's, if one was left.
+    fn take(&self, from: End) -> Option<Range<u32>> {
+        let share = self.share.load(Ordering::Relaxed) as u32;
+        let mut seen = self.left.load(Ordering::Relaxed);
+        loop {
+            let Left { begin, end } = Left::unpack(seen);
+            if begin == end {
+                return None;
+            }
+            let size = (end - begin).div_ceil(share);
+            let (piece, left) = match from {
+                End::First => (begin..begin + size, Left { begin: begin + size, end }),
+                End::Last => (end - size..end, Left { begin, end: end - size }),
+            };
+            let new = left.pack();
+            match self.left.compare_exchange_weak(seen, new, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return Some(piece),
+                Err(now) => seen = now,
+            }
+        }
     }
 
     /// Waits for the workers that are in a closed slot.
