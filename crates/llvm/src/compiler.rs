@@ -189,7 +189,12 @@ impl Compiler {
         let mut objects: Vec<Option<Arc<[u8]>>> = units.iter().map(find).collect();
         let missing = units.iter().enumerate().filter(|&(index, _)| objects[index].is_none());
         let missing = missing
-            .map(|(index, unit)| Part { index, size: unit.alone.len(), effort: unit.effort })
+            .map(|(index, unit)| Part {
+                index,
+                size: unit.alone.len(),
+                // A program that has one of a group need not have what others of it call.
+                group: unit.text.calls_nobody().then_some(unit.effort),
+            })
             .collect();
         let mut keep = |index: usize, object: &Arc<[u8]>| {
             let key = units[index].key;
@@ -208,16 +213,14 @@ impl Compiler {
             };
             Some((label.clone(), name))
         };
-        let compile = |groups: &[Vec<usize>]| -> Result<Vec<Result<Vec<u8>>>> {
-            let texts = groups
-                .iter()
-                .map(|group| Ok(Text { name: name(group), ..self.text(units, group)? }));
-            let texts = texts.collect::<Result<_>>()?;
-            Ok(compile_all(&self.target, texts, Output::Object, options.threads))
+        let compile = |groups: &[Vec<usize>]| {
+            let text = |group: &Vec<usize>| Text { name: name(group), ..self.text(units, group) };
+            let texts = groups.iter().map(text).collect();
+            compile_all(&self.target, texts, Output::Object, options.threads)
         };
         let groups = groups(missing, options.threads);
         let mut failed = Vec::new();
-        for (group, compiled) in groups.iter().zip(compile(&groups)?) {
+        for (group, compiled) in groups.iter().zip(compile(&groups)) {
             match compiled {
                 Ok(object) => {
                     let object = object.into();
@@ -228,21 +231,21 @@ impl Compiler {
             }
         }
         // One of a group is to blame, which its own error says better.
-        for (group, compiled) in failed.iter().zip(compile(&failed)?) {
+        for (group, compiled) in failed.iter().zip(compile(&failed)) {
             keep(group[0], &compiled?.into());
         }
         Ok(objects.into_iter().flatten().collect())
     }
 
     /// What is given to LLVM for a group.
-    fn text(&self, units: &[Unit], group: &[usize]) -> Result<Text> {
+    fn text(&self, units: &[Unit], group: &[usize]) -> Text {
         let [first, _, ..] = group else {
-            return Ok(Text::of(&units[group[0]]));
+            return Text::of(&units[group[0]]);
         };
         let parts: Vec<(&UnitText, &str)> =
             group.iter().map(|&index| (&units[index].text, units[index].symbol.as_str())).collect();
-        let ir = together(&self.target.text(), &parts)?.into();
-        Ok(Text { ir, effort: units[*first].effort, name: None })
+        let ir = together(&self.target.text(), &parts).into();
+        Text { ir, effort: units[*first].effort, name: None }
     }
 
     /// The units of a module, callees first, equal ones once.
@@ -412,7 +415,7 @@ mod tests {
 
     use super::*;
 
-    /// Three kernels with constants in memory, one of which the driver runs in pieces.
+    /// Two kernels with constants in memory.
     const KERNELS: &str = "\
 inline @twice(%0: ptr, %1: i64) {
   %2: f32x8 = load %0[%1]
@@ -438,12 +441,6 @@ kernel @two(%0: ptr noalias align(64)) {
   store %0[%1], %4
   call @twice(%0, %1)
 }
-
-kernel @three(%0: ptr, %1: ptr noalias align(64)) {
-  %2: i64 = constant 64
-  parallel_call %0, @one(%1) count %2 grain 8
-  call @two(%1)
-}
 ";
 
     /// The instructions of a function, without what is filled in where they are loaded.
@@ -464,13 +461,8 @@ kernel @three(%0: ptr, %1: ptr noalias align(64)) {
         let module = parse(KERNELS).unwrap();
         let compiler = Compiler::new(Target::host().unwrap(), Arc::new(Cache::new(1 << 20)));
         let cut = compiler.cut(&module).unwrap();
-        let all: Vec<usize> = (0..cut.units.len()).collect();
-        assert_eq!(all.len(), 3);
-        let mut texts = vec![compiler.text(&cut.units, &all).unwrap()];
+        let mut texts = vec![compiler.text(&cut.units, &[0, 1])];
         texts.extend(cut.units.iter().map(Text::of));
-        for text in &mut texts {
-            text.effort = Effort::Kernel;
-        }
         let objects = compile_all(compiler.machine_target(), texts, Output::Object, 1);
         let objects: Vec<Vec<u8>> = objects.into_iter().collect::<Result<_>>().unwrap();
         for (unit, alone) in cut.units.iter().zip(&objects[1..]) {

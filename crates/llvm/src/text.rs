@@ -119,34 +119,29 @@ impl UnitText {
 
     /// As a module, in which it is called [`ENTRY`].
     pub fn alone(&self, target: &TargetText) -> String {
-        module_text(target, &self.definitions.replace(OWN, "@"), self.declared.iter())
+        module_text(target, &self.definitions.replace(OWN, "@"), &self.declared)
+    }
+
+    /// Whether all that it calls is in it.
+    pub(crate) fn calls_nobody(&self) -> bool {
+        self.declared.is_empty()
     }
 }
 
-/// Units as one module, each called by its symbol.
-pub(crate) fn together(target: &TargetText, units: &[(&UnitText, &str)]) -> Result<String> {
-    let mut definitions = String::new();
-    let mut declared: BTreeMap<&String, &Signature> = BTreeMap::new();
-    for (number, (unit, symbol)) in units.iter().enumerate() {
-        let entry = format!("{OWN}{ENTRY}(");
+/// Units that call nobody as one module, each called by its symbol.
+pub(crate) fn together(target: &TargetText, units: &[(&UnitText, &str)]) -> String {
+    let entry = format!("{OWN}{ENTRY}(");
+    let definitions = units.iter().enumerate().map(|(number, (unit, symbol))| {
         let named = unit.definitions.replace(&entry, &format!("@{symbol}("));
-        definitions.push_str(&named.replace(OWN, &format!("@u{number}.")));
-        for (name, signature) in &unit.declared {
-            if *declared.entry(name).or_insert(signature) != signature {
-                return Err(two_signatures(name));
-            }
-        }
-    }
-    for (_, symbol) in units {
-        declared.retain(|name, _| name != symbol);
-    }
-    Ok(module_text(target, &definitions, declared.into_iter()))
+        named.replace(OWN, &format!("@u{number}."))
+    });
+    module_text(target, &definitions.collect::<String>(), &BTreeMap::new())
 }
 
-fn module_text<'a>(
+fn module_text(
     target: &TargetText,
     definitions: &str,
-    declared: impl Iterator<Item = (&'a String, &'a Signature)>,
+    declared: &BTreeMap<String, Signature>,
 ) -> String {
     let TargetText { triple, data_layout, .. } = target;
     let mut text = String::with_capacity(definitions.len() + 1024);
@@ -161,10 +156,6 @@ fn module_text<'a>(
     // Of branches that are hardly ever taken.
     text.push_str("!0 = !{!\"branch_weights\", i32 1, i32 1000}\n");
     text
-}
-
-fn two_signatures(name: &str) -> Error {
-    Error::internal(format!("{name} is called with two signatures"))
 }
 
 /// A unit in the making.
@@ -254,7 +245,7 @@ impl Unit<'_> {
                 Ok(())
             }
             Some(known) if *known == signature => Ok(()),
-            Some(_) => Err(two_signatures(name)),
+            Some(_) => Err(Error::internal(format!("{name} is called with two signatures"))),
         }
     }
 }
