@@ -2,9 +2,11 @@
 //! kernels, whatever they and their operands are called. The layers of a deep model are so known to
 //! be equal before anything is emitted.
 
-use std::fmt::{self, Write};
+use std::hash::{Hash, Hasher};
+use std::io::Write;
 
 use rustc_hash::FxHashMap;
+use rxla_hlo::op::{Attribute, AttributeVisitor, Presence};
 use rxla_hlo::{ComputationId, InstructionId, Module, Op};
 
 /// Equal for instructions that compute the same. Not a hash of 64 bits: two instructions that share
@@ -12,64 +14,71 @@ use rxla_hlo::{ComputationId, InstructionId, Module, Op};
 pub(crate) type Digest = [u8; 32];
 
 pub(crate) fn digest(module: &Module, id: InstructionId) -> Digest {
-    let mut text = Text(blake3::Hasher::new());
+    let mut words = Words::default();
     let instruction = &module[id];
+    instruction.operands().len().hash(&mut words);
     // Operands that are one value are one to the emitter, and it looks at numbers among them.
     for &operand in instruction.operands() {
         let first = instruction.operands().iter().position(|&other| other == operand);
-        text.say(format_args!("{first:?} {:?} ", module[operand].shape));
+        first.hash(&mut words);
+        module[operand].shape.hash(&mut words);
         if let (Op::Constant(_), true) = (&module[operand].op, is_number(module, operand)) {
-            text.op(module, &module[operand].op);
+            words.op(module, &module[operand].op);
         }
     }
-    text.say(format_args!("{:?} ", instruction.shape));
-    text.op(module, &instruction.op);
-    *text.0.finalize().as_bytes()
+    instruction.shape.hash(&mut words);
+    words.op(module, &instruction.op);
+    *blake3::hash(&words.0).as_bytes()
 }
 
 fn is_number(module: &Module, id: InstructionId) -> bool {
     module[id].shape.as_array().is_some_and(|array| array.element_count() == Some(1))
 }
 
-struct Text(blake3::Hasher);
+/// All that is hashed, one word after another.
+#[derive(Default)]
+struct Words(Vec<u8>);
 
-impl Write for Text {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0.update(text.as_bytes());
-        Ok(())
+impl Hasher for Words {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    /// Who hashes into it takes the words themselves.
+    fn finish(&self) -> u64 {
+        0
     }
 }
 
-impl Text {
-    fn say(&mut self, words: fmt::Arguments<'_>) {
-        // Hashing does not fail.
-        let _ = self.write_fmt(words);
+/// Computations are not called by name: what they compute follows, in order.
+impl AttributeVisitor for Words {
+    fn attribute<T: Attribute>(&mut self, name: &'static str, _: Presence, value: &T) {
+        let mut called = 0;
+        value.each_computation(&mut |_| called += 1);
+        if called > 0 {
+            (name, called).hash(self);
+        } else if !value.is_default() {
+            name.hash(self);
+            // Writing to memory does not fail.
+            let _ = write!(self.0, "{value:?} ");
+        }
     }
+}
 
+impl Words {
     /// An op with the computations that it calls.
     fn op(&mut self, module: &Module, op: &Op) {
+        op.name().hash(self);
         if let Op::Constant(constant) = op
             && let Some(array) = constant.literal.as_array()
         {
             // Words do not tell one NaN from another.
-            self.say(format_args!("constant {:?} {} ", array.shape(), array.bytes().len()));
-            self.0.update(array.bytes());
+            array.shape().hash(self);
+            array.bytes().hash(self);
             return;
         }
-        let called = op.called_computations();
-        if called.is_empty() {
-            self.say(format_args!("{op:?} "));
-            return;
-        }
-        let mut renamed = op.clone();
-        // By position instead of by name.
-        let mut next = 0;
-        renamed.map_computations(&mut |_| {
-            next += 1;
-            ComputationId::from_index(next - 1)
-        });
-        self.say(format_args!("{renamed:?} "));
-        for computation in called {
+        op.visit(self);
+        for computation in op.called_computations() {
             self.computation(module, computation);
         }
     }
@@ -78,16 +87,17 @@ impl Text {
         let order = module.post_order(computation);
         let positions: FxHashMap<InstructionId, usize> =
             order.iter().enumerate().map(|(position, &id)| (id, position)).collect();
-        self.say(format_args!("{{{} ", order.len()));
+        order.len().hash(self);
         for id in &order {
             let instruction = &module[*id];
+            instruction.operands().len().hash(self);
             for operand in instruction.operands() {
-                self.say(format_args!("{} ", positions[operand]));
+                positions[operand].hash(self);
             }
-            self.say(format_args!("{:?} ", instruction.shape));
+            instruction.shape.hash(self);
             self.op(module, &instruction.op);
         }
-        self.say(format_args!("{}}} ", positions[&module[computation].root()]));
+        positions[&module[computation].root()].hash(self);
     }
 }
 
