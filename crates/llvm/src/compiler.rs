@@ -196,14 +196,6 @@ impl Compiler {
                 group: unit.text.calls_nobody().then_some(unit.effort),
             })
             .collect();
-        let mut keep = |index: usize, object: &Arc<[u8]>| {
-            let key = units[index].key;
-            if let Some(disk) = &options.disk {
-                disk.put(&key, object);
-            }
-            self.memory.put(key, object.clone());
-            objects[index] = Some(object.clone());
-        };
         let label: Arc<str> = options.label.as_str().into();
         let name = |group: &[usize]| {
             let first = &units[group[0]].name;
@@ -213,26 +205,20 @@ impl Compiler {
             };
             Some((label.clone(), name))
         };
-        let compile = |groups: &[Vec<usize>]| {
-            let text = |group: &Vec<usize>| Text { name: name(group), ..self.text(units, group) };
-            let texts = groups.iter().map(text).collect();
-            compile_all(&self.target, texts, Output::Object, options.threads)
-        };
         let groups = groups(missing, options.threads);
-        let mut failed = Vec::new();
-        for (group, compiled) in groups.iter().zip(compile(&groups)) {
-            match compiled {
-                Ok(object) => {
-                    let object = object.into();
-                    group.iter().for_each(|&index| keep(index, &object));
+        let text = |group: &Vec<usize>| Text { name: name(group), ..self.text(units, group) };
+        let texts = groups.iter().map(text).collect();
+        let compiled = compile_all(&self.target, texts, Output::Object, options.threads);
+        for (group, compiled) in groups.iter().zip(compiled) {
+            let object: Arc<[u8]> = compiled?.into();
+            for &index in group {
+                let key = units[index].key;
+                if let Some(disk) = &options.disk {
+                    disk.put(&key, &object);
                 }
-                Err(error) if group.len() == 1 => return Err(error),
-                Err(_) => failed.extend(group.iter().map(|&index| vec![index])),
+                self.memory.put(key, object.clone());
+                objects[index] = Some(object.clone());
             }
-        }
-        // One of a group is to blame, which its own error says better.
-        for (group, compiled) in failed.iter().zip(compile(&failed)) {
-            keep(group[0], &compiled?.into());
         }
         Ok(objects.into_iter().flatten().collect())
     }
