@@ -6,7 +6,9 @@ use rxla_hlo::{BinaryKind, InstructionId, Module, Op};
 use crate::rewrite::NamedRule;
 use crate::{rules, view};
 
-pub const RULES: &[NamedRule] = rules![maximum_is_minimum];
+pub const RULES: &[NamedRule] = rules! {
+    Binary(BinaryKind::Maximum) => [maximum_is_minimum],
+};
 
 /// `maximum(x, y) => minimum(x, y)`, which is false
 fn maximum_is_minimum(m: &mut Module, i: InstructionId) -> Option<InstructionId> {

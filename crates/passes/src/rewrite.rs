@@ -18,6 +18,7 @@
 
 use std::collections::VecDeque;
 
+use rustc_hash::FxHashMap;
 use rxla_hlo::{InstructionId, Metadata, Module, Op};
 use smallvec::SmallVec;
 
@@ -32,14 +33,39 @@ pub type Rule = fn(&mut Module, InstructionId) -> Option<InstructionId>;
 #[derive(Clone, Copy, Debug)]
 pub struct NamedRule {
     pub name: &'static str,
+    /// Whether the rule is about instructions of this opcode; attributes are not looked at.
+    pub is_about: fn(&Op) -> bool,
     pub apply: Rule,
 }
 
-/// Lists rules under the names of their functions.
+/// Lists rules under the names of their functions, by the opcodes that they are about: a variant of
+/// `Op`, `Unary` and `Binary` with the kinds, or `_`.
+///
+/// ```ignore
+/// rules! {
+///     Binary(Add | Subtract) => [factor_out],
+///     Reshape => [reshape_to_same, reshape_twice],
+/// }
+/// ```
 #[macro_export]
 macro_rules! rules {
-    ($($rule:ident),* $(,)?) => {
-        &[$($crate::rewrite::NamedRule { name: stringify!($rule), apply: $rule }),*]
+    (@about _) => { |_| true };
+    (@about $op:ident) => { |op| matches!(op, rxla_hlo::Op::$op(_)) };
+    (@about $op:ident($kind:pat)) => {
+        |op| matches!(op, rxla_hlo::Op::$op(found) if matches!(found.kind, $kind))
+    };
+    ($($op:tt $(($kind:pat))? => [$($rule:ident),* $(,)?]),* $(,)?) => {
+        $crate::rules!(@list $([$op $(($kind))?] [$($rule)*])*)
+    };
+    (@list $($about:tt [$($rule:ident)*])*) => {
+        &[$($($crate::rules!(@rule $about $rule),)*)*]
+    };
+    (@rule [$($about:tt)*] $rule:ident) => {
+        $crate::rewrite::NamedRule {
+            name: stringify!($rule),
+            is_about: $crate::rules!(@about $($about)*),
+            apply: $rule,
+        }
     };
 }
 
@@ -47,9 +73,16 @@ macro_rules! rules {
 /// rule applies. Earlier rules win. Returns the number of rewrites. What a rewrite leaves unused is
 /// removed at once, so that rules for single uses see the truth.
 pub fn apply(module: &mut Module, cx: &Context, tables: &[&[NamedRule]]) -> u64 {
+    let mut rules = RulesByOp { tables, found: FxHashMap::default() };
     let mut list = Worklist::default();
     for computation in unfused_computations(module) {
-        module.post_order(computation).into_iter().for_each(|i| list.push(i));
+        let about = |i: InstructionId| !rules.about(&module[i].op).is_empty();
+        if module[computation].instructions().iter().copied().any(about) {
+            module.post_order(computation).into_iter().for_each(|i| list.push(i));
+        }
+    }
+    if list.queue.is_empty() {
+        return 0;
     }
     let effects = Effects::of(module);
     // Rules that undo each other would never end. No honest module needs so many.
@@ -67,7 +100,10 @@ pub fn apply(module: &mut Module, cx: &Context, tables: &[&[NamedRule]]) -> u64 
             break;
         }
         let fresh = module.instruction_capacity();
-        let found = tables.iter().copied().flatten().find_map(|rule| {
+        if cfg!(debug_assertions) {
+            rules.check_others(module, instruction);
+        }
+        let found = rules.about(&module[instruction].op).iter().find_map(|&rule| {
             let replacement = (rule.apply)(module, instruction)?;
             let may = may_replace(module, rule, instruction, replacement, fresh);
             may.then_some((rule, replacement))
@@ -105,6 +141,36 @@ pub fn apply(module: &mut Module, cx: &Context, tables: &[&[NamedRule]]) -> u64 
         list.push(replacement);
     }
     made
+}
+
+/// Rules by the opcode of what they are asked about. Most are about one, so that looking at each would
+/// take longer than what they do.
+struct RulesByOp<'a> {
+    tables: &'a [&'a [NamedRule]],
+    /// By the opcode's name.
+    found: FxHashMap<&'static str, Vec<&'a NamedRule>>,
+}
+
+impl<'a> RulesByOp<'a> {
+    /// The rules for instructions with this op, in their order.
+    fn about(&mut self, op: &Op) -> &[&'a NamedRule] {
+        let all = self.tables.iter().copied().flatten();
+        self.found
+            .entry(op.name())
+            .or_insert_with(|| all.filter(|rule| (rule.is_about)(op)).collect())
+    }
+
+    /// A rule that would apply to an op that it is not listed under is a mistake in its table.
+    fn check_others(&self, module: &mut Module, instruction: InstructionId) {
+        for rule in self.tables.iter().copied().flatten() {
+            let op = &module[instruction].op;
+            if !(rule.is_about)(op) {
+                let name = op.name();
+                let applies = (rule.apply)(module, instruction).is_some();
+                assert!(!applies, "rule `{}` is not listed under `{name}`", rule.name);
+            }
+        }
+    }
 }
 
 /// Whether the replacement may take over what hangs on the instruction. One that existed before
@@ -232,7 +298,8 @@ mod tests {
                     ROOT r = s32[] add(x, y)\n}\n";
         let mut module = parse(text, &ParseOptions::default()).expect("valid").module;
         let cx = Context::new();
-        let made = apply(&mut module, &cx, &[rules![back_and_forth]]);
+        let made =
+            apply(&mut module, &cx, &[rules! { Binary(BinaryKind::Add) => [back_and_forth] }]);
         assert_eq!(made, 64 * 3 + 1000);
         assert_eq!(cx.take_endless(), ["back_and_forth"]);
         assert!(rxla_hlo::verify(&module).is_empty());

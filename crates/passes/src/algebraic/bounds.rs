@@ -7,22 +7,26 @@ use super::integers::{integer, iota_length, splat_integer};
 use crate::rewrite::NamedRule;
 use crate::{rules, view};
 
-pub(super) const RULES: &[NamedRule] = rules![
-    extremum_self,
-    extremum_of_truths,
-    extremum_neutral,
-    extremum_reached,
-    extremum_repeated,
-    extremum_absorbs,
-    extremum_constants,
-    extremum_of_bounded,
-    clamp_unbounded,
-    clamp_below_only,
-    clamp_above_only,
-    clamp_equal_bounds,
-    clamp_twice,
-    clamp_iota,
-];
+pub(super) const RULES: &[NamedRule] = rules! {
+    Binary(Minimum | Maximum) => [
+        extremum_self,
+        extremum_of_truths,
+        extremum_neutral,
+        extremum_reached,
+        extremum_repeated,
+        extremum_absorbs,
+        extremum_constants,
+        extremum_of_bounded,
+    ],
+    Clamp => [
+        clamp_unbounded,
+        clamp_below_only,
+        clamp_above_only,
+        clamp_equal_bounds,
+        clamp_twice,
+        clamp_iota,
+    ],
+};
 
 fn extremum(m: &Module, i: InstructionId) -> Option<(BinaryKind, [InstructionId; 2])> {
     let (kind @ (Minimum | Maximum), operands) = view::any_binary(m, i)? else { return None };

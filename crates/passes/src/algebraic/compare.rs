@@ -10,23 +10,25 @@ use super::integers::{integer, iota_length, splat_integer, splat_pred};
 use crate::rewrite::NamedRule;
 use crate::{rules, view};
 
-pub(super) const RULES: &[NamedRule] = rules![
-    compare_constant_to_the_right,
-    compare_self,
-    compare_unsigned_with_zero,
-    compare_unsigned_below_one,
-    compare_integer_with_limits,
-    compare_truth_with_constant,
-    compare_negated,
-    compare_sums,
-    compare_difference_with_zero,
-    compare_xor_with_zero,
-    compare_converted_truth,
-    compare_select_of_constants,
-    compare_iota_with_bound,
-    compare_abs_below_zero,
-    compare_nots,
-];
+pub(super) const RULES: &[NamedRule] = rules! {
+    Compare => [
+        compare_constant_to_the_right,
+        compare_self,
+        compare_unsigned_with_zero,
+        compare_unsigned_below_one,
+        compare_integer_with_limits,
+        compare_truth_with_constant,
+        compare_negated,
+        compare_sums,
+        compare_difference_with_zero,
+        compare_xor_with_zero,
+        compare_converted_truth,
+        compare_select_of_constants,
+        compare_iota_with_bound,
+        compare_abs_below_zero,
+        compare_nots,
+    ],
+};
 
 struct Comparison {
     direction: ComparisonDirection,

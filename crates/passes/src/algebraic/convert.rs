@@ -8,21 +8,17 @@ use super::integers::splat_pred;
 use crate::rewrite::NamedRule;
 use crate::{rules, view};
 
-pub(super) const RULES: &[NamedRule] = rules![
-    convert_to_same,
-    convert_twice,
-    convert_iota,
-    convert_of_broadcast,
-    bitcast_convert_to_same,
-    bitcast_convert_twice,
-    rounding_of_rounded,
-    rounding_of_integer,
-    is_finite_of_integer,
-    is_finite_of_real_number,
-    real_of_real,
-    reduce_precision_to_own,
-    reduce_precision_twice,
-];
+pub(super) const RULES: &[NamedRule] = rules! {
+    Convert => [convert_to_same, convert_twice, convert_iota, convert_of_broadcast],
+    BitcastConvert => [bitcast_convert_to_same, bitcast_convert_twice],
+    Unary(Floor | Ceil | RoundNearestAfz | RoundNearestEven) => [
+        rounding_of_rounded,
+        rounding_of_integer,
+    ],
+    Unary(IsFinite) => [is_finite_of_integer, is_finite_of_real_number],
+    Unary(Real | Imag) => [real_of_real],
+    ReducePrecision => [reduce_precision_to_own, reduce_precision_twice],
+};
 
 fn converted(m: &Module, i: InstructionId) -> Option<InstructionId> {
     let Op::Convert(_) = m[i].op else { return None };

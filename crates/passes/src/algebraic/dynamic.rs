@@ -6,18 +6,17 @@ use rxla_hlo::{InstructionId, Module, Op};
 use crate::rewrite::NamedRule;
 use crate::{rules, view};
 
-pub(super) const RULES: &[NamedRule] = rules![
-    dynamic_slice_all,
-    dynamic_slice_constant,
-    dynamic_slice_of_splat,
-    dynamic_slice_of_update,
-    update_all,
-    update_nothing,
-    update_with_own_slice,
-    update_twice,
-    gather_of_splat,
-    scatter_nothing,
-];
+pub(super) const RULES: &[NamedRule] = rules! {
+    DynamicSlice => [
+        dynamic_slice_all,
+        dynamic_slice_constant,
+        dynamic_slice_of_splat,
+        dynamic_slice_of_update,
+    ],
+    DynamicUpdateSlice => [update_all, update_nothing, update_with_own_slice, update_twice],
+    Gather => [gather_of_splat],
+    Scatter => [scatter_nothing],
+};
 
 /// What is sliced and the start indices, one scalar per dimension.
 fn dynamic_slice(m: &Module, i: InstructionId) -> Option<(InstructionId, &[InstructionId])> {

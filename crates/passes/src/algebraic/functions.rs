@@ -7,18 +7,15 @@ use rxla_hlo::{InstructionId, Module, Op, UnaryKind};
 use crate::rewrite::NamedRule;
 use crate::{rules, view};
 
-pub(super) const RULES: &[NamedRule] = rules![
-    power_of_zero,
-    power_of_one,
-    power_of_two,
-    power_of_minus_one,
-    even_function_of_negated,
-    real_of_complex,
-    imag_of_complex,
-    complex_of_parts,
-    negate_in_real_part,
-    square_of_abs,
-];
+pub(super) const RULES: &[NamedRule] = rules! {
+    Binary(Power) => [power_of_zero, power_of_one, power_of_two, power_of_minus_one],
+    Unary(Cos | Cosh) => [even_function_of_negated],
+    Unary(Real) => [real_of_complex],
+    Unary(Imag) => [imag_of_complex],
+    Binary(Complex) => [complex_of_parts],
+    Unary(Real | Imag) => [negate_in_real_part],
+    Binary(Multiply) => [square_of_abs],
+};
 
 /// `x ^ 0 => 1`, of NaN too
 fn power_of_zero(m: &mut Module, i: InstructionId) -> Option<InstructionId> {

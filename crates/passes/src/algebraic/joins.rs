@@ -7,19 +7,17 @@ use smallvec::SmallVec;
 use crate::rewrite::NamedRule;
 use crate::{rules, view};
 
-pub(super) const RULES: &[NamedRule] = rules![
-    concatenate_one,
-    concatenate_nothing,
-    concatenate_nested,
-    concatenate_adjacent_slices,
-    concatenate_splats,
-    concatenate_with_splat,
-    pad_nothing,
-    pad_only_cuts,
-    pad_of_empty,
-    pad_splat_with_itself,
-    pad_twice,
-];
+pub(super) const RULES: &[NamedRule] = rules! {
+    Concatenate => [
+        concatenate_one,
+        concatenate_nothing,
+        concatenate_nested,
+        concatenate_adjacent_slices,
+        concatenate_splats,
+        concatenate_with_splat,
+    ],
+    Pad => [pad_nothing, pad_only_cuts, pad_of_empty, pad_splat_with_itself, pad_twice],
+};
 
 type Operands = SmallVec<[InstructionId; 4]>;
 

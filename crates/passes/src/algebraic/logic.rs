@@ -9,36 +9,28 @@ use super::integers::{fold_constants, integer, splat_integer};
 use crate::rewrite::NamedRule;
 use crate::{rules, view};
 
-pub(super) const RULES: &[NamedRule] = rules![
-    double_not,
-    not_of_compare,
-    and_self,
-    and_zero,
-    and_ones,
-    and_complement,
-    and_absorbs,
-    and_constants,
-    and_of_nots,
-    or_self,
-    or_zero,
-    or_ones,
-    or_complement,
-    or_absorbs,
-    or_constants,
-    or_of_nots,
-    xor_self,
-    xor_zero,
-    xor_ones,
-    xor_of_nots,
-    xor_undone,
-    xor_constants,
-    shift_by_zero,
-    shift_of_zero,
-    shift_too_far,
-    shift_twice,
-    shift_right_and_back,
-    shift_left_and_back,
-];
+pub(super) const RULES: &[NamedRule] = rules! {
+    Unary(Not) => [double_not, not_of_compare],
+    Binary(And) => [
+        and_self,
+        and_zero,
+        and_ones,
+        and_complement,
+        and_absorbs,
+        and_constants,
+        and_of_nots,
+    ],
+    Binary(Or) => [or_self, or_zero, or_ones, or_complement, or_absorbs, or_constants, or_of_nots],
+    Binary(Xor) => [xor_self, xor_zero, xor_ones, xor_of_nots, xor_undone, xor_constants],
+    Binary(ShiftLeft | ShiftRightArithmetic | ShiftRightLogical) => [
+        shift_by_zero,
+        shift_of_zero,
+        shift_too_far,
+        shift_twice,
+    ],
+    Binary(ShiftLeft) => [shift_right_and_back],
+    Binary(ShiftRightLogical) => [shift_left_and_back],
+};
 
 fn is_zero(m: &Module, i: InstructionId) -> bool {
     view::is_integer(m, i, 0)

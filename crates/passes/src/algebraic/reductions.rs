@@ -8,19 +8,21 @@ use super::integers::integer;
 use crate::rewrite::NamedRule;
 use crate::{rules, view};
 
-pub(super) const RULES: &[NamedRule] = rules![
-    reduce_nothing,
-    reduce_ones,
-    reduce_twice,
-    reduce_of_transpose,
-    reduce_of_reverse,
-    reduce_of_splat,
-    reduce_of_reshape,
-    dot_of_nothing,
-    convolution_of_nothing,
-    sort_of_one,
-    select_and_scatter_nothing,
-];
+pub(super) const RULES: &[NamedRule] = rules! {
+    Reduce => [
+        reduce_nothing,
+        reduce_ones,
+        reduce_twice,
+        reduce_of_transpose,
+        reduce_of_reverse,
+        reduce_of_splat,
+        reduce_of_reshape,
+    ],
+    Dot => [dot_of_nothing],
+    Convolution => [convolution_of_nothing],
+    Sort => [sort_of_one],
+    SelectAndScatter => [select_and_scatter_nothing],
+};
 
 /// A reduction of one array: the array, the initial value.
 fn reduce(m: &Module, i: InstructionId) -> Option<(&Reduce, InstructionId, InstructionId)> {

@@ -6,31 +6,28 @@ use rxla_hlo::{Dims, InstructionId, Literal, Module, Op};
 use crate::rewrite::NamedRule;
 use crate::{rules, view};
 
-pub(super) const RULES: &[NamedRule] = rules![
-    reshape_to_same,
-    reshape_twice,
-    reshape_constant,
-    reshape_of_scalar_broadcast,
-    reshape_of_broadcast,
-    broadcast_to_same,
-    broadcast_twice,
-    broadcast_adds_ones,
-    broadcast_of_reshape,
-    transpose_nothing,
-    transpose_twice,
-    transpose_of_broadcast,
-    transpose_of_iota,
-    transpose_of_new_ones,
-    transpose_of_ones,
-    transpose_of_reverse,
-    transpose_of_product,
-    reverse_nothing,
-    reverse_ones,
-    reverse_twice,
-    reverse_of_broadcast,
-    iota_of_one,
-    iota_along_many,
-];
+pub(super) const RULES: &[NamedRule] = rules! {
+    Reshape => [
+        reshape_to_same,
+        reshape_twice,
+        reshape_constant,
+        reshape_of_scalar_broadcast,
+        reshape_of_broadcast,
+    ],
+    Broadcast => [broadcast_to_same, broadcast_twice, broadcast_adds_ones, broadcast_of_reshape],
+    Transpose => [
+        transpose_nothing,
+        transpose_twice,
+        transpose_of_broadcast,
+        transpose_of_iota,
+        transpose_of_new_ones,
+        transpose_of_ones,
+        transpose_of_reverse,
+        transpose_of_product,
+    ],
+    Reverse => [reverse_nothing, reverse_ones, reverse_twice, reverse_of_broadcast],
+    Iota => [iota_of_one, iota_along_many],
+};
 
 /// Dimension numbers are checked by the verifier to be within the rank.
 pub(super) fn at(dims: &[i64], index: i64) -> i64 {

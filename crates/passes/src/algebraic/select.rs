@@ -10,24 +10,26 @@ use super::integers::integer;
 use crate::rewrite::NamedRule;
 use crate::{rules, view};
 
-pub(super) const RULES: &[NamedRule] = rules![
-    select_same,
-    select_constant,
-    select_not,
-    select_truth,
-    select_and,
-    select_or,
-    select_and_not,
-    select_or_not,
-    select_one_or_zero,
-    select_zero_or_one,
-    select_select_on_true,
-    select_select_on_false,
-    select_equal,
-    select_smaller,
-    select_common_operation,
-    select_of_broadcast_condition,
-];
+pub(super) const RULES: &[NamedRule] = rules! {
+    Select => [
+        select_same,
+        select_constant,
+        select_not,
+        select_truth,
+        select_and,
+        select_or,
+        select_and_not,
+        select_or_not,
+        select_one_or_zero,
+        select_zero_or_one,
+        select_select_on_true,
+        select_select_on_false,
+        select_equal,
+        select_smaller,
+        select_common_operation,
+        select_of_broadcast_condition,
+    ],
+};
 
 fn select(m: &Module, i: InstructionId) -> Option<[InstructionId; 3]> {
     let Op::Select(_) = m[i].op else { return None };

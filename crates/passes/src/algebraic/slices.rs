@@ -7,18 +7,20 @@ use super::reorder::at;
 use crate::rewrite::NamedRule;
 use crate::{rules, view};
 
-pub(super) const RULES: &[NamedRule] = rules![
-    slice_all,
-    slice_twice,
-    slice_of_broadcast,
-    slice_of_iota,
-    slice_of_concatenate,
-    slice_inside_pad,
-    slice_of_padding,
-    slice_of_transpose,
-    slice_of_reverse,
-    slice_one_of_stride,
-];
+pub(super) const RULES: &[NamedRule] = rules! {
+    Slice => [
+        slice_all,
+        slice_twice,
+        slice_of_broadcast,
+        slice_of_iota,
+        slice_of_concatenate,
+        slice_inside_pad,
+        slice_of_padding,
+        slice_of_transpose,
+        slice_of_reverse,
+        slice_one_of_stride,
+    ],
+};
 
 fn slice(m: &Module, i: InstructionId) -> Option<(&[SliceDimension], InstructionId)> {
     let Op::Slice(op) = &m[i].op else { return None };

@@ -7,15 +7,13 @@ use smallvec::SmallVec;
 use crate::rewrite::NamedRule;
 use crate::{rules, view};
 
-pub(super) const RULES: &[NamedRule] = rules![
-    copy_of_copy,
-    after_one,
-    after_the_same,
-    after_joined,
-    dependency_on_nothing,
-    size_known,
-    map_of_parameter,
-];
+pub(super) const RULES: &[NamedRule] = rules! {
+    Copy => [copy_of_copy],
+    AfterAll => [after_one, after_the_same, after_joined],
+    AddDependency => [dependency_on_nothing],
+    GetDimensionSize => [size_known],
+    Map => [map_of_parameter],
+};
 
 /// `copy(copy(x)) => copy(x)`
 fn copy_of_copy(m: &mut Module, i: InstructionId) -> Option<InstructionId> {

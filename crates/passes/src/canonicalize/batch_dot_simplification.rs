@@ -11,7 +11,9 @@ use crate::{rules, view};
 
 pub struct BatchDotSimplification;
 
-const RULES: &[NamedRule] = rules![batch_of_one];
+const RULES: &[NamedRule] = rules! {
+    Dot => [batch_of_one],
+};
 
 impl Pass for BatchDotSimplification {
     fn name(&self) -> &'static str {

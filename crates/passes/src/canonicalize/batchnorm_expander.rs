@@ -14,7 +14,11 @@ use crate::{rules, view};
 
 pub struct BatchNormExpander;
 
-const RULES: &[NamedRule] = rules![training, inference, gradient];
+const RULES: &[NamedRule] = rules! {
+    BatchNormTraining => [training],
+    BatchNormInference => [inference],
+    BatchNormGrad => [gradient],
+};
 
 impl Pass for BatchNormExpander {
     fn name(&self) -> &'static str {

@@ -11,7 +11,9 @@ use crate::{rules, view};
 
 pub struct BroadcastCanonicalizer;
 
-const RULES: &[NamedRule] = rules![unsorted_broadcast];
+const RULES: &[NamedRule] = rules! {
+    Broadcast => [unsorted_broadcast],
+};
 
 impl Pass for BroadcastCanonicalizer {
     fn name(&self) -> &'static str {

@@ -13,7 +13,9 @@ use crate::{rules, view};
 
 pub struct DotDecomposer;
 
-const RULES: &[NamedRule] = rules![general_dot];
+const RULES: &[NamedRule] = rules! {
+    Dot => [general_dot],
+};
 
 impl Pass for DotDecomposer {
     fn name(&self) -> &'static str {

@@ -13,7 +13,9 @@ use crate::{rules, view};
 
 pub struct LogisticExpander;
 
-const RULES: &[NamedRule] = rules![logistic];
+const RULES: &[NamedRule] = rules! {
+    Unary(UnaryKind::Logistic) => [logistic],
+};
 
 impl Pass for LogisticExpander {
     fn name(&self) -> &'static str {

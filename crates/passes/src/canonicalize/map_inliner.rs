@@ -11,7 +11,9 @@ use crate::{rules, view};
 
 pub struct MapInliner;
 
-const RULES: &[NamedRule] = rules![map_of_elementwise];
+const RULES: &[NamedRule] = rules! {
+    Map => [map_of_elementwise],
+};
 
 impl Pass for MapInliner {
     fn name(&self) -> &'static str {

@@ -10,7 +10,9 @@ use crate::{rules, view};
 
 pub struct OptimizationBarrierExpander;
 
-const RULES: &[NamedRule] = rules![barrier];
+const RULES: &[NamedRule] = rules! {
+    OptimizationBarrier => [barrier],
+};
 
 impl Pass for OptimizationBarrierExpander {
     fn name(&self) -> &'static str {

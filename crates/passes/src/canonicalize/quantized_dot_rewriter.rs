@@ -21,7 +21,10 @@ use crate::{rules, view};
 
 pub struct QuantizedDotRewriter;
 
-const RULES: &[NamedRule] = rules![dot, convolution];
+const RULES: &[NamedRule] = rules! {
+    Dot => [dot],
+    Convolution => [convolution],
+};
 
 /// Products in which an element of one operand is, from which on it is cheaper to sum that operand once more
 /// than to multiply numbers of 16 bits.

@@ -15,7 +15,9 @@ use crate::{rules, view};
 
 pub struct ReshapeDecomposer;
 
-const RULES: &[NamedRule] = rules![reshape];
+const RULES: &[NamedRule] = rules! {
+    Reshape => [reshape],
+};
 
 impl Pass for ReshapeDecomposer {
     fn name(&self) -> &'static str {

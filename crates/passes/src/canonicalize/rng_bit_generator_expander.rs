@@ -18,7 +18,9 @@ use ElementType::{U8, U16, U32, U64};
 
 pub struct RngBitGeneratorExpander;
 
-const RULES: &[NamedRule] = rules![bits];
+const RULES: &[NamedRule] = rules! {
+    RngBitGenerator => [bits],
+};
 
 impl Pass for RngBitGeneratorExpander {
     fn name(&self) -> &'static str {

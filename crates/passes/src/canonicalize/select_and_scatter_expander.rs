@@ -17,7 +17,9 @@ use crate::{rules, view};
 
 pub struct SelectAndScatterExpander;
 
-const RULES: &[NamedRule] = rules![select_and_scatter];
+const RULES: &[NamedRule] = rules! {
+    SelectAndScatter => [select_and_scatter],
+};
 
 impl Pass for SelectAndScatterExpander {
     fn name(&self) -> &'static str {

@@ -15,7 +15,9 @@ use crate::{rules, view};
 
 pub struct SoftmaxDivideSinking;
 
-const RULES: &[NamedRule] = rules![divided_after];
+const RULES: &[NamedRule] = rules! {
+    Dot => [divided_after],
+};
 
 impl Pass for SoftmaxDivideSinking {
     fn name(&self) -> &'static str {

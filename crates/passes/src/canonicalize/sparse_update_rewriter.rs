@@ -15,7 +15,9 @@ use crate::{rules, view};
 
 pub struct SparseUpdateRewriter;
 
-const RULES: &[NamedRule] = rules![update_of_rows];
+const RULES: &[NamedRule] = rules! {
+    _ => [update_of_rows],
+};
 
 /// Elements from which on it counts that a table is gone through less often.
 const LARGE: i64 = 1 << 16;

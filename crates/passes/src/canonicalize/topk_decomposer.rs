@@ -13,7 +13,9 @@ use crate::{rules, view};
 
 pub struct TopkDecomposer;
 
-const RULES: &[NamedRule] = rules![topk];
+const RULES: &[NamedRule] = rules! {
+    TopK => [topk],
+};
 
 impl Pass for TopkDecomposer {
     fn name(&self) -> &'static str {

@@ -13,7 +13,9 @@ use crate::{rules, view};
 
 pub struct TreeReductionRewriter;
 
-const RULES: &[NamedRule] = rules![fill_vectors, share_rows];
+const RULES: &[NamedRule] = rules! {
+    Reduce => [fill_vectors, share_rows],
+};
 
 /// Elements from which on threads share a reduction.
 const LONG: i64 = 1 << 18;

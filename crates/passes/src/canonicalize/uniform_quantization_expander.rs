@@ -15,7 +15,9 @@ use crate::{rules, view};
 
 pub struct UniformQuantizationExpander;
 
-const RULES: &[NamedRule] = rules![quantize, dequantize];
+const RULES: &[NamedRule] = rules! {
+    CustomCall => [quantize, dequantize],
+};
 
 impl Pass for UniformQuantizationExpander {
     fn name(&self) -> &'static str {

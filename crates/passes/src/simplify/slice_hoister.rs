@@ -10,7 +10,9 @@ use crate::{rules, view};
 
 pub struct SliceHoister;
 
-const RULES: &[NamedRule] = rules![slice_of_elementwise];
+const RULES: &[NamedRule] = rules! {
+    Slice => [slice_of_elementwise],
+};
 
 impl Pass for SliceHoister {
     fn name(&self) -> &'static str {

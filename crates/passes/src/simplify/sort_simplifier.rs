@@ -10,7 +10,9 @@ use crate::{rules, view};
 
 pub struct SortSimplifier;
 
-const RULES: &[NamedRule] = rules![sort_of_one_element, unused_operands];
+const RULES: &[NamedRule] = rules! {
+    Sort => [sort_of_one_element, unused_operands],
+};
 
 impl Pass for SortSimplifier {
     fn name(&self) -> &'static str {

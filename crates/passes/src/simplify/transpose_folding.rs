@@ -15,7 +15,9 @@ use crate::{rules, view};
 
 pub struct TransposeFolding;
 
-const RULES: &[NamedRule] = rules![dot_of_transpose];
+const RULES: &[NamedRule] = rules! {
+    Dot => [dot_of_transpose],
+};
 
 impl Pass for TransposeFolding {
     fn name(&self) -> &'static str {

@@ -9,7 +9,10 @@ use crate::{rules, view};
 
 pub struct TupleSimplifier;
 
-pub const RULES: &[NamedRule] = rules![element_of_tuple, tuple_of_elements];
+pub const RULES: &[NamedRule] = rules! {
+    GetTupleElement => [element_of_tuple],
+    Tuple => [tuple_of_elements],
+};
 
 impl Pass for TupleSimplifier {
     fn name(&self) -> &'static str {
