@@ -138,7 +138,13 @@ impl Emitter<'_, '_> {
     /// As IEEE 754's `maximum`: zeros are ordered by their signs, and a NaN wins.
     fn extremum(&mut self, op: BinaryOp, ty: Type, a: Operand, b: Operand) -> Operand {
         match self.unit.extremes {
-            Extremes::Comparisons => self.compared_extremum(op, ty, a, b),
+            Extremes::Comparisons => match (a, b) {
+                // What is compared with a number becomes one or two comparisons.
+                (Operand::Constant(..), _) | (_, Operand::Constant(..)) => {
+                    self.compared_extremum(op, ty, a, b)
+                }
+                _ => self.combined_extremum(op, ty, a, b),
+            },
             Extremes::Range => {
                 let result = match range(op, ty) {
                     Some(range) => self.ranged_extremum(&range, ty, a, b),
@@ -165,16 +171,10 @@ impl Emitter<'_, '_> {
     /// right zero, and change no other pair.
     fn ordered_extremum(&mut self, op: BinaryOp, ty: Type, a: Operand, b: Operand) -> Operand {
         let (ll, truth) = (Ll(ty), Ll(ty.with_scalar(Scalar::I1)));
-        let (predicate, combine) = match op {
-            BinaryOp::FMin => ("olt", "or"),
-            _ => ("ogt", "and"),
-        };
+        let (predicate, combine) = comparison(op);
         let beyond = emit!(self, "fcmp {predicate} {ll} {b}, {a}");
         let result = emit!(self, "select {truth} {beyond}, {ll} {b}, {ll} {a}");
-        let bits = Ll(ty.with_scalar(match ty.scalar {
-            Scalar::F64 => Scalar::I64,
-            _ => Scalar::I32,
-        }));
+        let bits = Ll(integers(ty));
         let [a_bits, b_bits] = [a, b].map(|x| emit!(self, "bitcast {ll} {x} to {bits}"));
         let both = emit!(self, "{combine} {bits} {a_bits}, {b_bits}");
         let both = emit!(self, "bitcast {bits} {both} to {ll}");
@@ -189,6 +189,25 @@ impl Emitter<'_, '_> {
         let result = self.ordered_extremum(op, ty, a, b);
         let nan = emit!(self, "fcmp uno {ll} {b}, {}", Operand::Constant(ty, 0));
         emit!(self, "select {truth} {nan}, {ll} {b}, {ll} {result}")
+    }
+
+    /// x86 takes the second of two operands that are equal or of which one is a NaN. Taken both ways
+    /// round, that is the same value twice, or zeros of two signs, whose bits combined are the right zero.
+    /// A NaN has all bits set.
+    fn combined_extremum(&mut self, op: BinaryOp, ty: Type, a: Operand, b: Operand) -> Operand {
+        let (ll, truth) = (Ll(ty), Ll(ty.with_scalar(Scalar::I1)));
+        let (predicate, combine) = comparison(op);
+        let bits = Ll(integers(ty));
+        let [x, y] = [(a, b), (b, a)].map(|(a, b)| {
+            let beyond = emit!(self, "fcmp {predicate} {ll} {b}, {a}");
+            let result = emit!(self, "select {truth} {beyond}, {ll} {b}, {ll} {a}");
+            emit!(self, "bitcast {ll} {result} to {bits}")
+        });
+        let both = emit!(self, "{combine} {bits} {x}, {y}");
+        let nan = emit!(self, "fcmp uno {ll} {a}, {b}");
+        let ones = Operand::Constant(integers(ty), u64::MAX >> (64 - ty.scalar.bits()));
+        let result = emit!(self, "select {truth} {nan}, {bits} {ones}, {bits} {both}");
+        emit!(self, "bitcast {bits} {result} to {ll}")
     }
 
     /// Integers of one bit, where true is 1 without a sign and -1 with one.
@@ -322,6 +341,22 @@ struct Range {
     /// Bits of the mask.
     lanes: u16,
     rounding: &'static str,
+}
+
+/// When the second operand is beyond the first, and what bits of zeros are combined with.
+fn comparison(op: BinaryOp) -> (&'static str, &'static str) {
+    match op {
+        BinaryOp::FMin => ("olt", "or"),
+        _ => ("ogt", "and"),
+    }
+}
+
+/// Integers as wide as the floats.
+fn integers(ty: Type) -> Type {
+    ty.with_scalar(match ty.scalar {
+        Scalar::F64 => Scalar::I64,
+        _ => Scalar::I32,
+    })
 }
 
 /// `None` for what no register holds as it is.
