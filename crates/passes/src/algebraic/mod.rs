@@ -1,8 +1,8 @@
 //! `algsimp`, XLA's AlgebraicSimplifier: equations between ops, a file per subject.
 //!
-//! Each file has a table `RULES`; a new rule is a function and its name in the table, under the
-//! opcodes that it is about. Rules about
-//! constants on one side expect them on the right, where `canonical` rules bring them first.
+//! Each file has a table `RULES`; a new rule is a function and its name in the table, under the opcodes
+//! that it is about. Rules about constants on one side expect them on the right, where `canonical` rules
+//! bring them first.
 
 mod arithmetic;
 mod bounds;

@@ -260,8 +260,8 @@ pub(crate) unsafe fn multiply<T: Compute>(
     context.parallel_for(grid.tasks(), 1, |begin, end| {
         let mut workspace = Workspace::default();
         for task in begin..end {
-            // SAFETY: the caller's promise; tasks write different parts of the result.
             let (rows, columns) = (grid.rows(task), grid.columns(task));
+            // SAFETY: the caller's promise; tasks write different parts of the result.
             let done = unsafe { job.compute(rows, columns, 0..k, &mut workspace) };
             if done.is_err() {
                 failed.store(true, Ordering::Relaxed);

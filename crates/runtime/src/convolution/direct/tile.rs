@@ -103,19 +103,23 @@ pub(super) fn for_outputs(outputs: usize) -> &'static Kernels {
 /// See [`Kernel`].
 #[inline(always)]
 unsafe fn body<V: Vector, const ROWS: usize, const VECTORS: usize>(tile: &Tile) {
-    // SAFETY: the caller's promise, here and below.
+    // SAFETY: the caller's promise.
     let mut sums = [[unsafe { V::zero() }; VECTORS]; ROWS];
     let mut window = tile.window;
     let mut elements = tile.elements.cast::<[*const f32; ROWS]>();
     for _ in 0..tile.taps {
+        // SAFETY: as above.
         let rows = unsafe { *elements };
         let mut feature = tile.first;
         for _ in 0..tile.features {
+            // SAFETY: as above.
             let mut values = [unsafe { V::zero() }; VECTORS];
             for j in 0..VECTORS {
+                // SAFETY: as above.
                 values[j] = unsafe { V::load(window.add(j * V::LANES)) };
             }
             for i in 0..ROWS {
+                // SAFETY: as above.
                 let x = unsafe { V::splat(*rows[i].add(feature)) };
                 for j in 0..VECTORS {
                     sums[i][j] = sums[i][j].add_product(x, values[j]);
@@ -128,8 +132,10 @@ unsafe fn body<V: Vector, const ROWS: usize, const VECTORS: usize>(tile: &Tile) 
     }
     if tile.outputs == VECTORS * V::LANES {
         for i in 0..ROWS {
+            // SAFETY: as above.
             let row = unsafe { (*tile.result.add(i)).add(tile.output) };
             for j in 0..VECTORS {
+                // SAFETY: as above.
                 unsafe {
                     let place = row.add(j * V::LANES);
                     let sum = if tile.add { V::load(place).add(sums[i][j]) } else { sums[i][j] };
@@ -143,10 +149,12 @@ unsafe fn body<V: Vector, const ROWS: usize, const VECTORS: usize>(tile: &Tile) 
     let mut room = [[[0.0; MOST_LANES]; VECTORS]; ROWS];
     for i in 0..ROWS {
         for j in 0..VECTORS {
+            // SAFETY: there is room for the longest vector in each place.
             unsafe { sums[i][j].store(room[i].as_mut_ptr().cast::<f32>().add(j * V::LANES)) };
         }
     }
     for (i, sums) in room.iter().enumerate() {
+        // SAFETY: as above.
         let row = unsafe {
             std::slice::from_raw_parts_mut((*tile.result.add(i)).add(tile.output), tile.outputs)
         };

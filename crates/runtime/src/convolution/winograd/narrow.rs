@@ -114,17 +114,20 @@ unsafe fn steps<V: Vector, const ROWS: usize, const STEPS: usize>(
     product: &Product,
     from: usize,
 ) -> usize {
-    // SAFETY: the caller's promise, here and below.
+    // SAFETY: the caller's promise.
     let mut panel = [unsafe { V::zero() }; STEPS];
     for step in 0..STEPS {
+        // SAFETY: as above.
         panel[step] = unsafe { V::load(product.b.add((from + step) * V::LANES)) };
     }
     let mut row = 0;
     while row + ROWS <= product.rows {
+        // SAFETY: as above.
         unsafe { some_rows::<V, ROWS, STEPS>(product, panel, row, from) };
         row += ROWS;
     }
     while row < product.rows {
+        // SAFETY: as above.
         unsafe { some_rows::<V, 1, STEPS>(product, panel, row, from) };
         row += 1;
     }
@@ -146,20 +149,23 @@ unsafe fn some_rows<V: Vector, const ROWS: usize, const STEPS: usize>(
     let third = |i: usize| product.a.wrapping_add((row + 3 * i) * a_row + from);
     let a: [*const f32; 4] = std::array::from_fn(third);
     let c = product.c.wrapping_add(row * c_row);
-    // SAFETY: the caller's promise, here and below.
+    // SAFETY: the caller's promise.
     let mut sums = [unsafe { V::zero() }; ROWS];
     if from > 0 {
         for i in 0..ROWS {
+            // SAFETY: as above.
             sums[i] = unsafe { V::load(c.add(i * c_row)) };
         }
     }
     for step in 0..STEPS {
         for i in 0..ROWS {
+            // SAFETY: as above.
             let x = unsafe { V::splat(*a[i / 3].add(i % 3 * a_row + step)) };
             sums[i] = sums[i].add_product(x, panel[step]);
         }
     }
     for i in 0..ROWS {
+        // SAFETY: as above.
         unsafe { sums[i].store(c.add(i * c_row)) };
     }
 }
