@@ -193,7 +193,7 @@ impl Emitter<'_, '_> {
 
     /// x86 takes the second of two operands that are equal or of which one is a NaN. Taken both ways
     /// round, that is the same value twice, or zeros of two signs, whose bits combined are the right zero.
-    /// A NaN has all bits set.
+    /// A NaN is the one without a sign that programs write: some operations tell signs of NaNs apart.
     fn combined_extremum(&mut self, op: BinaryOp, ty: Type, a: Operand, b: Operand) -> Operand {
         let (ll, truth) = (Ll(ty), Ll(ty.with_scalar(Scalar::I1)));
         let (predicate, combine) = comparison(op);
@@ -205,9 +205,9 @@ impl Emitter<'_, '_> {
         });
         let both = emit!(self, "{combine} {bits} {x}, {y}");
         let nan = emit!(self, "fcmp uno {ll} {a}, {b}");
-        let ones = Operand::Constant(integers(ty), u64::MAX >> (64 - ty.scalar.bits()));
-        let result = emit!(self, "select {truth} {nan}, {bits} {ones}, {bits} {both}");
-        emit!(self, "bitcast {bits} {result} to {ll}")
+        let both = emit!(self, "bitcast {bits} {both} to {ll}");
+        let number = Operand::Constant(ty, quiet_nan(ty));
+        emit!(self, "select {truth} {nan}, {ll} {number}, {ll} {both}")
     }
 
     /// Integers of one bit, where true is 1 without a sign and -1 with one.
@@ -348,6 +348,13 @@ fn comparison(op: BinaryOp) -> (&'static str, &'static str) {
     match op {
         BinaryOp::FMin => ("olt", "or"),
         _ => ("ogt", "and"),
+    }
+}
+
+fn quiet_nan(ty: Type) -> u64 {
+    match ty.scalar {
+        Scalar::F64 => f64::NAN.to_bits(),
+        _ => u64::from(f32::NAN.to_bits()),
     }
 }
 
