@@ -2,6 +2,7 @@
 
 mod attention;
 mod bits;
+mod extremes;
 mod loops;
 mod masked;
 mod memory;

@@ -182,8 +182,7 @@ impl Emitter<'_, '_> {
         emit!(self, "select {truth} {equal}, {ll} {both}, {ll} {result}")
     }
 
-    /// A NaN in `b` must be put back. In a reduction `a` is what is carried, so that little depends
-    /// on it.
+    /// For what LLVM knows one operand of. A NaN in `b` must be put back.
     fn compared_extremum(&mut self, op: BinaryOp, ty: Type, a: Operand, b: Operand) -> Operand {
         let (ll, truth) = (Ll(ty), Ll(ty.with_scalar(Scalar::I1)));
         let result = self.ordered_extremum(op, ty, a, b);
@@ -191,9 +190,9 @@ impl Emitter<'_, '_> {
         emit!(self, "select {truth} {nan}, {ll} {b}, {ll} {result}")
     }
 
-    /// x86 takes the second of two operands that are equal or of which one is a NaN. Taken both ways
-    /// round, that is the same value twice, or zeros of two signs, whose bits combined are the right zero.
-    /// A NaN is the one without a sign that programs write: some operations tell signs of NaNs apart.
+    /// x86 takes the second of two operands that are equal. Taken both ways round, that is the same value
+    /// twice, or zeros of two signs, whose bits combined are the right zero. A NaN is the one without a sign
+    /// that programs write: top-k and total orders tell signs of NaNs apart.
     fn combined_extremum(&mut self, op: BinaryOp, ty: Type, a: Operand, b: Operand) -> Operand {
         let (ll, truth) = (Ll(ty), Ll(ty.with_scalar(Scalar::I1)));
         let (predicate, combine) = comparison(op);
@@ -351,6 +350,7 @@ fn comparison(op: BinaryOp) -> (&'static str, &'static str) {
     }
 }
 
+/// The bits of the NaN that programs write.
 fn quiet_nan(ty: Type) -> u64 {
     match ty.scalar {
         Scalar::F64 => f64::NAN.to_bits(),
