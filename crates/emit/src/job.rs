@@ -198,7 +198,7 @@ pub(crate) fn units(emitter: &mut Emitter<'_>, job: &Job) -> i64 {
     if whole {
         return 1;
     }
-    let mut loops = emitter.loops(NestId::Results(0), &job.dims, LoopKind::Vector);
+    let mut loops = loops_of(emitter, NestId::Results(0), &job.dims);
     if let Some((_, cumulative)) = cumulative_of(emitter, job) {
         return cumulative.units(emitter, NestId::Results(0), loops).unwrap_or(1);
     }
@@ -215,6 +215,13 @@ pub(crate) fn units(emitter: &mut Emitter<'_>, job: &Job) -> i64 {
         Some(crossing) => crossing.units(&loops),
         None => split_units(&mut loops).count,
     }
+}
+
+/// The loops over the elements of a nest.
+fn loops_of(emitter: &mut Emitter<'_>, nest: NestId, dims: &Dims) -> Vec<Loop> {
+    // Rows that are kept one after the other cannot be lanes.
+    let kind = if emitter.keeps_rows_of(dims) { LoopKind::Sequential } else { LoopKind::Vector };
+    emitter.loops(nest, dims, kind)
 }
 
 /// Computes and stores what a nest computes.
@@ -235,9 +242,7 @@ pub(crate) fn run_job(
             run_scatter(emitter, nest, job, node, destinations)
         });
     }
-    // Rows that are kept one after the other cannot be lanes.
-    let kind = if emitter.keeps_rows_of(dims) { LoopKind::Sequential } else { LoopKind::Vector };
-    let mut loops = emitter.loops(nest, dims, kind);
+    let mut loops = loops_of(emitter, nest, dims);
     let mut starts = Vec::new();
     for target in &job.targets {
         starts.push(match &target.update {

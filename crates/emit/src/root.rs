@@ -124,7 +124,6 @@ fn run(
         )?]);
     }
     let root = bind(emitter, id, operands)?;
-    emitter.keeps = keep::find(module, id, root.frame);
     let aliases = aliases(operands, destinations);
     let mut results: Vec<Option<Element>> = vec![None; count];
     for (number, job) in jobs(emitter, &root, &aliases)?.iter().enumerate() {
@@ -148,7 +147,7 @@ fn aliases(operands: &[Source], destinations: &[Destination]) -> Vec<Alias> {
     aliases
 }
 
-/// Makes the frame of the instruction; gives the node of its result.
+/// Makes the frame of the instruction, and says what is kept in it; gives the node of its result.
 pub(crate) fn bind(
     emitter: &mut Emitter<'_>,
     id: InstructionId,
@@ -169,11 +168,13 @@ pub(crate) fn bind(
     }
     let depth = emitter.base;
     emitter.frames.push(Frame { leaves, depth });
+    let frame = emitter.frames.len() - 1;
+    emitter.keeps = keep::find(module, id, frame);
     let id = match &module[id].op {
         Op::Fusion(fusion) => module[fusion.calls].root(),
         _ => id,
     };
-    Ok(Node { frame: emitter.frames.len() - 1, id, leaf: 0, index: Index::new() })
+    Ok(Node { frame, id, leaf: 0, index: Index::new() })
 }
 
 pub(crate) fn cost(module: &Module, id: InstructionId, kind: Updates) -> Result<Cost> {

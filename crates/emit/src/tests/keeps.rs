@@ -106,7 +106,7 @@ fn results_of_rows_alone() {
         total = TY[ROWS] reduce(e, zero), dimensions={INNER}, to_apply=sum
         log = TY[ROWS] log(total)
         ROOT r = TY[ROWS] add(log, most)";
-    for dims in ["70,9", "33,200"] {
+    for dims in ["70,9", "33,200", "256,9"] {
         check_within(&module("f32", dims, 1, body, 1), close("f32"));
     }
 }
