@@ -8,6 +8,7 @@ use rustc_hash::FxHasher;
 use rxla_base::{Code, Error, Result, Severity};
 use rxla_flags::Area;
 use rxla_hlo::{ArrayShape, Dims, Layout, Module, Op, Shape};
+use rxla_trace::notice::warn_once;
 
 use crate::backend::{Backend, Program};
 use crate::compile_options::CompileOptions;
@@ -129,11 +130,15 @@ impl Executable {
             verify(&module)?;
         }
         let signature = Signature::of(&module, &options)?;
-        let mut refusal = None;
+        let mut refusal: Option<Error> = None;
         for backend in backends {
             match backend.compile(&module, &options) {
                 Ok(program) => {
-                    let (name, backend) = (module.name.clone(), backend.name());
+                    let name = module.name.clone();
+                    if let Some(refusal) = refusal {
+                        let (whose, why) = (backend.name(), refusal.message);
+                        warn_once(&format!("`{name}` is left to the backend `{whose}`: {why}"));
+                    }
                     return Ok(Executable {
                         name,
                         pace: Pace::new(program.forecast(), &options.flags),
@@ -142,7 +147,7 @@ impl Executable {
                         options,
                         signature,
                         program,
-                        backend,
+                        backend: backend.name(),
                         meeting: OnceLock::new(),
                     });
                 }

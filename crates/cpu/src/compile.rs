@@ -13,7 +13,6 @@ use rxla_passes::{Event, Moment};
 use rxla_trace::notice::warn_once;
 use rxla_trace::{Kind, Recording, Trace, span};
 
-use crate::buffers::Care;
 use crate::marks::label;
 use crate::program::{Marks, Program};
 use crate::{
@@ -80,13 +79,8 @@ pub(crate) fn prepare(
 ) -> Result<Prepared> {
     let mut module = Arc::clone(module);
     passes(Arc::make_mut(&mut module), &options.flags, dump)?;
-    let plant = options.flags.rxla_plant;
-    let care = match (options.flags.rxla_share_buffers, plant) {
-        (false, _) => Care::Lavish,
-        (true, Plant::Reuse) => Care::Hasty,
-        (true, Plant::None | Plant::Rule | Plant::Schedule) => Care::Due,
-    };
-    let lowered = lower_with(&module, &Lower { marks: options.marks, care, callees })?;
+    let lower = Lower { marks: options.marks, callees, ..Lower::new(&options.flags) };
+    let lowered = lower_with(&module, &lower)?;
     if let Some(dump) = dump {
         let name = "cpu_after_optimizations-buffer-assignment.txt";
         if dump.wants(Part::Buffers) {
@@ -103,7 +97,7 @@ pub(crate) fn prepare(
     if !options.flags.rxla_vectorize {
         kernels.functions.iter_mut().for_each(one_by_one);
     }
-    if plant == Plant::Schedule {
+    if options.flags.rxla_plant == Plant::Schedule {
         kernels.functions.iter_mut().for_each(planted::lose_remainders);
     }
     vectorize(kernels, compiler.target().vector_bits());

@@ -103,11 +103,32 @@ pub fn lower(module: &Module) -> Result<program::Program> {
 }
 
 /// How to lower.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Lower {
     pub marks: Marks,
     pub care: Care,
     pub callees: Callees,
+    /// Work from which on threads share it, about in cycles of one.
+    pub parallel_work: u64,
+}
+
+impl Lower {
+    /// As the flags say.
+    pub(crate) fn new(flags: &Flags) -> Lower {
+        let care = match (flags.rxla_share_buffers, flags.rxla_plant) {
+            (false, _) => Care::Lavish,
+            (true, Plant::Reuse) => Care::Hasty,
+            (true, Plant::None | Plant::Rule | Plant::Schedule) => Care::Due,
+        };
+        let parallel_work = u64::try_from(flags.rxla_parallel_work).unwrap_or(0);
+        Lower { marks: Marks::None, care, callees: Callees::General, parallel_work }
+    }
+}
+
+impl Default for Lower {
+    fn default() -> Lower {
+        Lower::new(&Flags::default())
+    }
 }
 
 /// A program with what it was made from.
@@ -139,8 +160,7 @@ pub fn lower_with(module: &Module, options: &Lower) -> Result<Lowered> {
     let buffers = buffers::Buffers::with_care(&plan, &in_place, &donated, options.care);
     drop(span);
     let _span = rxla_trace::span(rxla_trace::Kind::Compile, || "emit kernels");
-    let program =
-        program::generate(&kernels, module, &plan, &buffers, options.marks, options.callees)?;
+    let program = program::generate(&kernels, module, &plan, &buffers, options)?;
     Ok(Lowered { plan, buffers, program })
 }
 

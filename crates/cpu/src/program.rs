@@ -29,6 +29,7 @@ use rxla_emit::Element;
 use rxla_hlo::{ArrayShape, InstructionId, Module, Op, Shape};
 use rxla_kernel::{Builder, Function, FunctionId, Linkage, Type, Value};
 
+use crate::Lower;
 use crate::buffers::{Buffers, Output, Place, in_register};
 use crate::digest::Digest;
 use crate::kernels::Kernels;
@@ -90,8 +91,7 @@ pub(crate) fn generate(
     module: &Module,
     plan: &Plan,
     buffers: &Buffers,
-    marks: Marks,
-    callees: Callees,
+    options: &Lower,
 ) -> Result<Program> {
     let mut builder = Builder::new(MAIN, Linkage::Kernel, Some(Type::I64));
     let context = builder.parameter(Type::PTR);
@@ -116,8 +116,9 @@ pub(crate) fn generate(
         known: FxHashMap::default(),
         written: FxHashMap::default(),
         fallbacks: Vec::new(),
-        marking: marks,
-        callees,
+        marking: options.marks,
+        callees: options.callees,
+        parallel_work: options.parallel_work.max(1),
         marks: Vec::new(),
         calls: Vec::new(),
         shared: None,
@@ -173,6 +174,8 @@ struct Driver<'a> {
     fallbacks: Vec<InstructionId>,
     marking: Marks,
     callees: Callees,
+    /// Work from which on threads share it.
+    parallel_work: u64,
     marks: Vec<InstructionId>,
     calls: Vec<(FunctionId, InstructionId)>,
     /// In the body of a loop whose iterations run at once, what is known there.

@@ -33,6 +33,16 @@ pub(crate) struct Job {
     kind: Kind,
 }
 
+impl Job {
+    /// Whether it updates what lies in a result already.
+    pub(crate) fn scatters_to(&self, leaf: usize) -> bool {
+        match self.kind {
+            Kind::Elements => false,
+            Kind::Scatter(_) => self.targets.iter().any(|target| target.leaf == leaf),
+        }
+    }
+}
+
 enum Kind {
     /// Each element for itself.
     Elements,

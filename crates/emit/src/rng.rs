@@ -123,7 +123,7 @@ pub(crate) fn emit(
     let (Some(Source::Memory(from)), Destination::Memory(to)) =
         (operands.first(), destinations[plan.leaves.1])
     else {
-        return Err(Error::unimplemented("`rng-bit-generator` in registers"));
+        return Err(Error::internal("an `rng-bit-generator` in registers"));
     };
     let count = plan.state.element_count().unwrap_or(0);
     let words = match plan.state.element_type {
@@ -147,7 +147,7 @@ pub(crate) fn emit(
     }
     if let Some(leaf) = plan.leaves.0 {
         let Destination::Memory(to) = destinations[leaf] else {
-            return Err(Error::unimplemented("`rng-bit-generator` in registers"));
+            return Err(Error::internal("an `rng-bit-generator` in registers"));
         };
         let next = next_state(b, &plan, &state, advance);
         // One piece writes the state, which is read by all: never in place in several.

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use rxla_base::{Error, Result};
 use rxla_hlo::{ArrayShape, InstructionId, Module, Op};
-use rxla_kernel::{Builder, Linkage, Type};
+use rxla_kernel::{Builder, Linkage, Type, Value};
 
 use crate::affine::Index;
 use crate::cost::cost_of;
@@ -12,7 +12,7 @@ use crate::job::{Alias, jobs, run_job, units, updates};
 use crate::nest::FEW_UNITS;
 use crate::plan::{Access, Learned, NestId, Plan, across};
 use crate::shapes::{array, leaf_count, leaf_shape};
-use crate::{Cost, Destination, Element, Part, Source, Updates, keep, product, rng};
+use crate::{Cost, Destination, Element, Part, Source, Updates, keep, product, rng, scalar};
 
 /// What a run into a scratch function showed.
 pub(crate) struct Look {
@@ -49,9 +49,8 @@ fn scratch(
     aliases: &[Alias],
 ) -> Result<(Learned, rxla_kernel::Function)> {
     let mut builder = Builder::new("scratch", Linkage::Kernel, None);
-    let mut memory = |count: usize| -> Vec<rxla_kernel::Value> {
-        (0..count).map(|_| builder.parameter(Type::PTR)).collect()
-    };
+    let mut memory =
+        |count: usize| -> Vec<Value> { (0..count).map(|_| builder.parameter(Type::PTR)).collect() };
     let sources: usize =
         (0..module[id].operands().len()).map(|k| leaf_count(module.operand_shape(id, k))).sum();
     let sources: Vec<Source> = memory(sources).into_iter().map(Source::Memory).collect();
@@ -111,8 +110,9 @@ fn run(
         )));
     }
     if let Op::RngBitGenerator(op) = &module[id].op {
-        rng::emit(emitter.builder, module, id, op, operands, destinations, part)?;
-        return Ok(vec![None; count]);
+        let room = Room::new(emitter.builder, destinations, |_| true);
+        rng::emit(emitter.builder, module, id, op, operands, &room.destinations, part)?;
+        return room.elements(emitter, id, vec![None; count]);
     }
     if let Some(product) = product::of(module, id) {
         return Ok(vec![product::emit(
@@ -126,12 +126,55 @@ fn run(
     let root = bind(emitter, id, operands)?;
     let aliases = aliases(operands, destinations);
     let mut results: Vec<Option<Element>> = vec![None; count];
-    for (number, job) in jobs(emitter, &root, &aliases)?.iter().enumerate() {
+    let jobs = jobs(emitter, &root, &aliases)?;
+    let scattered = |leaf: usize| jobs.iter().any(|job| job.scatters_to(leaf));
+    let room = Room::new(emitter.builder, destinations, scattered);
+    for (number, job) in jobs.iter().enumerate() {
         let parted = if number == 0 { part } else { Part::All };
         emitter.nest_number = number;
-        run_job(emitter, NestId::Results(number), job, destinations, parted, &mut results)?;
+        run_job(emitter, NestId::Results(number), job, &room.destinations, parted, &mut results)?;
     }
-    Ok(results)
+    room.elements(emitter, id, results)
+}
+
+/// Memory for results that go to registers but are made in memory.
+struct Room {
+    destinations: Vec<Destination>,
+    /// Results and where they are read from.
+    made: Vec<(usize, Value)>,
+}
+
+impl Room {
+    fn new(
+        builder: &mut Builder,
+        destinations: &[Destination],
+        is_made_in_memory: impl Fn(usize) -> bool,
+    ) -> Room {
+        let mut room = Room { destinations: destinations.to_vec(), made: Vec::new() };
+        for (leaf, destination) in room.destinations.iter_mut().enumerate() {
+            if *destination == Destination::Register && is_made_in_memory(leaf) {
+                let memory = builder.alloca(16, 16);
+                *destination = Destination::Memory(memory);
+                room.made.push((leaf, memory));
+            }
+        }
+        room
+    }
+
+    /// The results in registers, with those that were made in memory.
+    fn elements(
+        self,
+        emitter: &mut Emitter<'_>,
+        id: InstructionId,
+        mut results: Vec<Option<Element>>,
+    ) -> Result<Vec<Option<Element>>> {
+        for (leaf, memory) in self.made {
+            let ty = leaf_shape(&emitter.module[id].shape, leaf)?.element_type;
+            let first = emitter.builder.index(0);
+            results[leaf] = Some(scalar::load(emitter.builder, ty, memory, first));
+        }
+        Ok(results)
+    }
 }
 
 /// The results that lie where an operand lies.

@@ -37,7 +37,7 @@ pub(crate) fn run(
         .iter()
         .map(|destination| match destination {
             Destination::Memory(base) => Ok(*base),
-            Destination::Register => Err(Error::unimplemented("`scatter` in registers")),
+            Destination::Register => Err(Error::internal("a `scatter` in registers")),
         })
         .collect::<Result<_>>()?;
     // Loops over updates stand outside of those over a window.

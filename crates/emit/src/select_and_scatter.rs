@@ -51,7 +51,7 @@ pub(crate) fn run(
         )));
     }
     let Destination::Memory(base) = destination else {
-        return Err(Error::unimplemented("`select-and-scatter` in registers"));
+        return Err(Error::internal("a `select-and-scatter` in registers"));
     };
     if operand.dims.contains(&0) {
         return Ok(());

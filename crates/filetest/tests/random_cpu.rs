@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rxla_filetest::generate::{Size, arguments, module};
 use rxla_filetest::run::{agree, compiled};
+use rxla_flags::Flags;
 use rxla_hlo::op::{Binary, BinaryKind, ComparisonType};
 use rxla_hlo::text::{PrintOptions, print};
 use rxla_hlo::{ElementType, Literal, Module, Op};
@@ -16,7 +17,24 @@ fn setting(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(otherwise)
 }
 
-fn check(seed: u64, size: Size) -> Result<(), String> {
+/// How a module is made and compiled.
+#[derive(Clone, Copy)]
+struct Way {
+    size: Size,
+    /// Whether threads share all that they can, however small.
+    shared: bool,
+}
+
+impl Way {
+    /// By turns, so that all come up with every length.
+    fn of(number: u64) -> Way {
+        let usual = Size { instructions: 4 + (number / 8).min(30) as usize, ..Size::default() };
+        let size = if number % 8 == 7 { Size::LARGE } else { usual };
+        Way { size, shared: number % 2 == 1 }
+    }
+}
+
+fn check(seed: u64, Way { size, shared }: Way) -> Result<(), String> {
     let module = Arc::new(module(seed, size));
     let inputs = arguments(&module, seed).map_err(|error| error.to_string())?;
     let options = Options { step_limit: Some(1 << 20), ..Options::default() };
@@ -25,8 +43,13 @@ fn check(seed: u64, size: Size) -> Result<(), String> {
         // Such as a loop without end.
         return Ok(());
     }
-    let [expected, found] =
-        [expected, compiled(&module, inputs)].map(|result| result.map(|it| rounded(&module, it)));
+    let mut flags = Flags::default();
+    if shared {
+        flags.rxla_parallel_work = 1;
+    }
+    let options = rxla_cpu::Options { flags: Arc::new(flags), ..Default::default() };
+    let found = compiled(&module, inputs, &options);
+    let [expected, found] = [expected, found].map(|result| result.map(|it| rounded(&module, it)));
     let text = || print(&module, &PrintOptions { layouts: false, ..PrintOptions::complete() });
     agree(&expected, &found).map_err(|why| format!("{why}\n{}", text()))
 }
@@ -91,14 +114,15 @@ fn compiled_code_gives_what_the_interpreter_gives() {
     let mut doubtful = 0;
     for number in 0..count {
         let seed = first + number;
-        let size = Size { instructions: 4 + (number / 8).min(30) as usize, ..Size::default() };
-        if let Err(found) = check(seed, size) {
-            if looks_at_nans(&found, seed, size) {
+        let way = Way::of(number);
+        if let Err(found) = check(seed, way) {
+            if looks_at_nans(&found, seed, way.size) {
                 doubtful += 1;
                 continue;
             }
-            let smaller = (1..size.instructions)
-                .find_map(|instructions| check(seed, Size { instructions, ..size }).err());
+            let smaller = (1..way.size.instructions).find_map(|instructions| {
+                check(seed, Way { size: Size { instructions, ..way.size }, ..way }).err()
+            });
             wrong.push(format!("seed {seed}: {}", smaller.unwrap_or(found)));
         }
     }

@@ -17,8 +17,6 @@ const DRIVER_LIMIT: usize = 2_000;
 /// function of its own, so that equal ones are one, several are compiled at a time, and the driver
 /// is glue, which is compiled fast: what runs once does not notice a call.
 const FEW_LOOPS: usize = 4;
-/// Work from which on threads share it.
-const PARALLEL_WORK: u64 = 1 << 17;
 
 /// What a function knows of an operand or result, in the order in which it is told.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -55,7 +53,8 @@ impl Driver<'_> {
             });
         };
         let work = cost.work;
-        if work <= INLINE_WORK && self.inlined < DRIVER_LIMIT && self.belongs(compute) {
+        let inline = INLINE_WORK.min(self.parallel_work - 1);
+        if work <= inline && self.inlined < DRIVER_LIMIT && self.belongs(compute) {
             self.inlined += 1;
             // In loops, and for scalars, telling would take longer than what is told.
             if self.depth > 0 || is_scalar(self.plan, compute) {
@@ -211,7 +210,7 @@ impl Driver<'_> {
             destinations.push(Destination::Memory(parameter));
         }
         let extent = self.kernels.extent(compute.instruction, self.updates(compute));
-        let parallel = work >= PARALLEL_WORK && extent > 1 && self.shared.is_none();
+        let parallel = work >= self.parallel_work && extent > 1 && self.shared.is_none();
         let part = if parallel {
             let begin = inner.parameter(Type::I64);
             let end = inner.parameter(Type::I64);
@@ -239,7 +238,7 @@ impl Driver<'_> {
         self.calls.push((callee, compute.instruction));
         if parallel {
             // Pieces of a size that is worth a thread's attention.
-            let grain = (extent * (PARALLEL_WORK / 4) / work).clamp(1, extent);
+            let grain = (extent * self.parallel_work.div_ceil(4) / work.max(1)).clamp(1, extent);
             let count = b.index(extent as i64);
             let context = self.context;
             b.push(Statement::ParallelCall {

@@ -3,7 +3,7 @@
 //! A module grows instruction by instruction. A step picks an op and operands among the values made
 //! so far, later ones more often, and lets the builder judge: what it refuses is dropped. Constants
 //! that equations are about (0, 1, -0) and ops that undo each other come up on purpose. Loops count
-//! to a few, shapes stay small, so that a module runs in a moment.
+//! to a few, shapes stay small, so that a module runs in a moment. [`Size::LARGE`] has arrays of many vectors.
 
 mod control;
 mod random;
@@ -22,6 +22,11 @@ pub struct Size {
     pub instructions: usize,
     /// Elements of an array at most.
     pub elements: usize,
+}
+
+impl Size {
+    /// Dimensions long enough for vectors, what remains of them, blocks, and threads to share.
+    pub const LARGE: Size = Size { instructions: 12, elements: 20_000 };
 }
 
 impl Default for Size {
@@ -85,6 +90,10 @@ const TYPES: &[ElementType] = &[
     ElementType::C64,
 ];
 
+/// Lengths of dimensions, usually and where there is room.
+const SHORT: &[i64] = &[1, 1, 2, 2, 3, 4, 5];
+const LONG: &[i64] = &[1, 2, 3, 4, 7, 8, 16, 17, 33, 64, 100, 130, 256, 300, 1000];
+
 impl Generator {
     fn element_type(&mut self) -> ElementType {
         self.random.pick(TYPES)
@@ -95,8 +104,8 @@ impl Generator {
         let mut dims = Dims::new();
         let mut count = 1;
         for _ in 0..rank {
-            let size =
-                if self.random.once_in(60) { 0 } else { self.random.pick(&[1, 1, 2, 2, 3, 4, 5]) };
+            let lengths = if self.size.elements > 1000 { LONG } else { SHORT };
+            let size = if self.random.once_in(60) { 0 } else { self.random.pick(lengths) };
             let size = if count * size > self.size.elements as i64 { 1 } else { size };
             count *= size.max(1);
             dims.push(size);
