@@ -117,8 +117,9 @@ pub(crate) struct Across {
     pub(crate) widest: usize,
 }
 
-/// A nest is not cut into more pieces than this: each is a copy of the code.
-const MOST_PIECES: usize = 12;
+/// A nest is not cut into more pieces than this: each is a copy of the code, though of little more than what is
+/// computed in it.
+const MOST_PIECES: usize = 32;
 
 impl Plan {
     pub(crate) fn nest(&self, id: NestId, dims: &[i64]) -> NestPlan {
@@ -186,9 +187,7 @@ impl Plan {
             let mut pieces = 1;
             for (position, cuts) in nest.cuts.iter_mut().enumerate() {
                 cuts.sort_unstable();
-                if pieces * (cuts.len() + 1) > MOST_PIECES {
-                    cuts.clear();
-                }
+                thin(cuts, loops[position].size, MOST_PIECES / pieces);
                 pieces *= cuts.len() + 1;
                 if !cuts.is_empty() && position > 0 {
                     nest.apart[position - 1] = true;
@@ -205,6 +204,34 @@ impl Plan {
     pub(crate) fn across(&self, nest: NestId) -> Option<Across> {
         self.across.get(&nest).copied()
     }
+}
+
+/// Leaves out cuts of a loop until there are so many pieces. An element chooses among all that lie in its piece, as
+/// among the operands of a concatenation, so pieces are joined where that costs the fewest choices.
+fn thin(cuts: &mut Vec<i64>, size: i64, most: usize) {
+    /// To begin with, of many cuts one in so many is left out without a look at what it costs.
+    const MANY: usize = 512;
+    if cuts.len() > MANY {
+        let count = cuts.len();
+        *cuts = (0..MANY).map(|number| cuts[number * count / MANY]).collect();
+    }
+    if cuts.len() < most {
+        return;
+    }
+    let starts = std::iter::once(0).chain(cuts.iter().copied());
+    let ends = cuts.iter().copied().chain([size]);
+    // Each with where it starts, its length and how many parts are in it.
+    let mut pieces: Vec<(i64, i64, i64)> =
+        starts.zip(ends).map(|(start, end)| (start, end - start, 1)).collect();
+    while pieces.len() > most.max(1) {
+        let cost = |pair: &[(i64, i64, i64)]| pair[0].1 * pair[1].2 + pair[1].1 * pair[0].2;
+        let pairs = pieces.windows(2).enumerate();
+        let Some((at, _)) = pairs.min_by_key(|(_, pair)| cost(pair)) else { break };
+        let (_, length, parts) = pieces.remove(at + 1);
+        pieces[at].1 += length;
+        pieces[at].2 += parts;
+    }
+    *cuts = pieces[1..].iter().map(|piece| piece.0).collect();
 }
 
 /// The loop of a nest of so many along which some load is contiguous, though the last loop, along

@@ -203,7 +203,6 @@ fn chunked(
         // The chunk's loop stands outermost here if there are others: they sum within it.
         let mut inner = last.clone();
         inner.bounds = Some((first, end));
-        inner.cuts.clear();
         let mut loops = outer.to_vec();
         loops.push(inner);
         let start = identity(emitter.builder, op, wide);

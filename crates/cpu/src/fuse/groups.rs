@@ -25,6 +25,8 @@ pub(super) struct Group {
 pub(super) const MAX_MEMBERS: usize = 160;
 /// Nor is an instruction whose elements a group needs at more different places.
 const MAX_PLACES: usize = 8;
+/// A concatenation of no more operands is fused wherever its elements are needed.
+const FEW_PARTS: usize = 4;
 
 /// One way in which a group needs the elements of an instruction: those of one way are the same
 /// elements at the same time, and computed once.
@@ -161,6 +163,31 @@ impl Former<'_> {
             .is_some_and(|reduction| is_of_rows(module, reduction))
     }
 
+    /// Whether somebody who is fused needs elements at places from which no loop can tell in which part of a
+    /// concatenation they lie.
+    fn is_scattered(&self, id: InstructionId) -> bool {
+        let module = self.module;
+        let mut seen = vec![id];
+        let mut next = 0;
+        while let Some(&own) = seen.get(next) {
+            next += 1;
+            for &user in module[own].users() {
+                let scatters = match module[user].op {
+                    Op::Reshape(_) => !adds_ones(module, user),
+                    Op::Dot(_) | Op::DynamicSlice(_) | Op::Gather(_) => true,
+                    _ => false,
+                };
+                if scatters && self.ways.contains_key(&user) {
+                    return true;
+                }
+                if !seen.contains(&user) && self.ways.contains_key(&user) {
+                    seen.push(user);
+                }
+            }
+        }
+        false
+    }
+
     /// Moves an instruction into all its users if that pays.
     fn try_fuse(&mut self, id: InstructionId) -> bool {
         let module = self.module;
@@ -168,6 +195,7 @@ impl Former<'_> {
         if users.is_empty()
             || has_control_edges(module, id)
             || users.iter().any(|&user| overwrite::reads_what_it_overwrites(module, user, id))
+            || (has_many_parts(module, id) && self.is_scattered(id))
         {
             return false;
         }
@@ -230,6 +258,11 @@ impl Former<'_> {
         self.ways.insert(id, ways);
         true
     }
+}
+
+/// Whether an element has to be chosen among many operands, unless loops are cut where these end.
+fn has_many_parts(module: &Module, id: InstructionId) -> bool {
+    matches!(module[id].op, Op::Concatenate(_)) && module[id].operands().len() > FEW_PARTS
 }
 
 /// Whether an instruction reduces rows, many of them, of a length that one thread reads again soon.

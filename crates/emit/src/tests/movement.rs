@@ -72,6 +72,17 @@ fn concatenations() {
     check(&one("s32[190,3]", "concatenate dimensions={0}", &many));
 }
 
+/// More than there are pieces of a loop, of lengths of all kinds.
+#[test]
+fn concatenations_of_many() {
+    let parts: Vec<String> = (0..70).map(|i| format!("f32[{}]", [1, 9, 100, 40][i % 4])).collect();
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    check(&one("f32[2560]", "concatenate dimensions={0}", &parts));
+    let parts: Vec<String> = (1..=40).map(|i| format!("s32[3,{i}]")).collect();
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    check(&one("s32[3,820]", "concatenate dimensions={1}", &parts));
+}
+
 #[test]
 fn fused_transposes() {
     check(

@@ -222,3 +222,27 @@ fn small_dots() {
         );
     }
 }
+
+/// Pieces of a loop end where its chunks do not.
+#[test]
+fn long_sums_of_concatenations() {
+    let part = |i: i64| format!("p{i} = f32[{}] parameter({i})", 300 + 200 * i);
+    let parts: Vec<String> = (0..8).map(part).collect();
+    let text = format!(
+        "HloModule test
+         f {{
+           a = f32[] parameter(0)
+           b = f32[] parameter(1)
+           ROOT r = f32[] add(a, b)
+         }}
+         ENTRY main {{
+           {}
+           all = f32[8000] concatenate(p0, p1, p2, p3, p4, p5, p6, p7), dimensions={{0}}
+           squares = f32[8000] multiply(all, all)
+           zero = f32[] constant(0)
+           ROOT r = f32[] reduce(squares, zero), dimensions={{0}}, to_apply=f
+         }}",
+        parts.join("\n")
+    );
+    check_within(&text, SUMS);
+}
