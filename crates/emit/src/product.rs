@@ -70,7 +70,11 @@ pub(crate) fn of(module: &Module, id: InstructionId) -> Option<Product> {
         ElementType::F64 => Scalar::F64,
         _ => return None,
     };
-    if [left, right].iter().any(|shape| shape.element_type != result.element_type) {
+    // A single element may be in a register, and what it multiplies is no product of matrices.
+    let fits = |shape: &&ArrayShape| {
+        shape.element_type == result.element_type && shape.element_count() != Some(1)
+    };
+    if ![left, right].iter().all(fits) {
         return None;
     }
     let (l, r, o) = (strides(left), strides(right), strides(result));
