@@ -6,6 +6,8 @@
 //! multiplied twice, at the price of a wider interval for r. Where the sign is known, the power is
 //! moved towards one by a constant, which is multiplied last.
 
+use std::f64::consts::LN_2;
+
 use super::coefficients::SINGLE_EXP2_OF_FRACTION;
 use super::lanes::{BitsExt, Float, FloatExt};
 use super::precision::{Precision, Single};
@@ -21,11 +23,13 @@ pub(super) fn exp_parts_with_rest<F: Float>(x: F, rest: F) -> (F, F) {
     (series_with_rest(r, rest, F::Precision::EXP), s)
 }
 
-/// r and the power s with `exp(x) = exp(r) * s * s`. What is out of range is brought to its edges,
-/// from which it still underflows or overflows.
+/// r and the power s with `exp(x) = exp(r) * s * s`. What is out of range is brought to its edges:
+/// above, it still overflows, and below, s is zero. So what a mask hides takes no longer than the
+/// rest, as products do that underflow.
 fn reduce_wide<F: Float>(x: F) -> (F, F) {
-    let [low, high] = F::Precision::EXP_RANGE;
-    let x = x.clamp_below(x.constant(low)).clamp_above(x.constant(high));
+    let low = 2.0 * f64::floor(F::Precision::BIAS as f64 * LN_2);
+    let high = F::Precision::EXP_HIGH;
+    let x = x.clamp_below(x.constant(-low)).clamp_above(x.constant(high));
     let (half, count) = x.nearest(0.5 * F::Precision::LOG2_E[0]);
     let [ln2, ln2_rest] = F::Precision::LN2;
     let r = half.fma(x.constant(-2.0 * ln2), x);
@@ -75,10 +79,11 @@ fn scale(shift: i64) -> f64 {
     (shift as f64).exp2()
 }
 
-/// `exp(-magnitude)`.
+/// `exp(-magnitude)`; the power is zero from where the magnitude is brought to its edge.
 fn exp_of_negative<F: Float>(magnitude: F) -> F {
     let shift = half_range::<F>();
-    let x = -magnitude.clamp_above(magnitude.constant(-F::Precision::EXP_RANGE[0]));
+    let most = (F::Precision::BIAS + shift) as f64 * LN_2;
+    let x = -magnitude.clamp_above(magnitude.constant(most));
     let (r, s) = reduce_narrow(x, shift);
     series(r, F::Precision::EXPM1) * s * x.constant(scale(-shift))
 }
@@ -95,13 +100,13 @@ pub(super) fn exp_of_negative_times<F: Float>(magnitude: F, rest: F, factor: F) 
 /// `exp(magnitude) / 2`.
 fn half_exp<F: Float>(magnitude: F) -> F {
     let shift = -half_range::<F>();
-    let x = magnitude.clamp_above(magnitude.constant(F::Precision::EXP_RANGE[1] + 1.0));
+    let x = magnitude.clamp_above(magnitude.constant(F::Precision::EXP_HIGH + 1.0));
     let (r, s) = reduce_narrow(x, shift);
     series(r, F::Precision::EXPM1) * s * x.constant(scale(-shift - 1))
 }
 
 pub(super) fn exp2<F: Float>(x: F) -> F {
-    let [low, high] = F::Precision::EXP2_RANGE;
+    let (low, high) = (-2.0 * F::Precision::BIAS as f64, F::Precision::EXP2_RANGE[1]);
     let x = x.clamp_below(x.constant(low)).clamp_above(x.constant(high));
     let (half, count) = x.nearest(0.5);
     let r = half.fma(x.constant(-2.0), x);
@@ -112,7 +117,7 @@ pub(super) fn exp2<F: Float>(x: F) -> F {
 
 /// `exp(x) - 1 = 2^n expm1(r) + (2^n - 1)`, computed at half its size so that 2^n fits.
 pub(super) fn expm1<F: Float>(x: F) -> F {
-    let high = F::Precision::EXP_RANGE[1];
+    let high = F::Precision::EXP_HIGH;
     let bounded = x.clamp_below(x.constant(F::Precision::EXPM1_LOW)).clamp_above(x.constant(high));
     let (n, count) = bounded.nearest(F::Precision::LOG2_E[0]);
     let [ln2, ln2_rest] = F::Precision::LN2;

@@ -29,8 +29,8 @@ pub trait Precision: Copy {
     const HALF_PI: [f64; 3];
     /// Below this the parts of pi / 2 reduce an argument of sine exactly enough.
     const REDUCIBLE: f64;
-    /// `exp` of what is below is zero, of what is above infinite.
-    const EXP_RANGE: [f64; 2];
+    /// `exp` of what is above is infinite.
+    const EXP_HIGH: f64;
     /// `expm1` of what is below is -1 when rounded.
     const EXPM1_LOW: f64;
     /// `exp2` of what is below is zero, of what is above infinite.
@@ -91,7 +91,7 @@ impl Precision for Single {
     const LOG2_E: [f64; 2] = c::SINGLE_LOG2_E;
     const HALF_PI: [f64; 3] = c::SINGLE_HALF_PI;
     const REDUCIBLE: f64 = 65536.0;
-    const EXP_RANGE: [f64; 2] = [-104.0, 89.0];
+    const EXP_HIGH: f64 = 89.0;
     const EXPM1_LOW: f64 = -18.0;
     const EXP2_RANGE: [f64; 2] = [-151.0, 129.0];
     const EXP: &'static [f64] = c::SINGLE_EXP;
@@ -156,7 +156,7 @@ impl Precision for Double {
     const LOG2_E: [f64; 2] = c::DOUBLE_LOG2_E;
     const HALF_PI: [f64; 3] = c::DOUBLE_HALF_PI;
     const REDUCIBLE: f64 = 1099511627776.0; // 2^40
-    const EXP_RANGE: [f64; 2] = [-746.0, 710.0];
+    const EXP_HIGH: f64 = 710.0;
     const EXPM1_LOW: f64 = -38.0;
     const EXP2_RANGE: [f64; 2] = [-1076.0, 1025.0];
     const EXP: &'static [f64] = c::DOUBLE_EXP;
