@@ -103,6 +103,14 @@ def softmax_columns_1024x1024():
     return lambda x: jax.nn.softmax(x, axis=0), [normal(1024, 1024)]
 
 
+@workload("normalisation")
+def softmax_masked_8x512x512():
+    def softmax(mask, x):
+        return jax.nn.softmax(jnp.where(mask, x, np.float32(-1e9)), axis=-1)
+
+    return softmax, [normal(8, 1, 512) > 0, normal(8, 512, 512)]
+
+
 def _layernorm(x, g, b):
     wide = x.astype(jnp.float32)
     mean = wide.mean(-1, keepdims=True)
@@ -207,6 +215,7 @@ _move("transpose_nchw_nhwc", lambda x: x.transpose(0, 2, 3, 1), lambda: normal(8
 _move("transpose_heads", lambda x: x.transpose(0, 2, 1, 3), lambda: normal(4, 512, 12, 64))
 _move("concat_rows", lambda *xs: jnp.concatenate(xs, 0), *[lambda: normal(512, 1024)] * 4)
 _move("concat_columns", lambda *xs: jnp.concatenate(xs, 1), *[lambda: normal(1024, 256)] * 4)
+_move("concat_many", lambda *xs: jnp.concatenate(xs), *[lambda i=i: normal(1000 + i) for i in range(50)])
 _move("slice_strided", lambda x: x[::2, 1::3], lambda: normal(2048, 2048))
 _move("pad", lambda x: jnp.pad(x, ((3, 5), (7, 9))), lambda: normal(1024, 1024))
 _move("reverse", lambda x: x[::-1, ::-1], lambda: normal(1024, 1024))

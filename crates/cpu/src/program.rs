@@ -10,6 +10,7 @@
 
 mod calls;
 mod control;
+mod join;
 mod lapack;
 mod memory;
 mod product;
@@ -18,6 +19,7 @@ mod shared;
 mod sort;
 mod turns;
 
+pub(crate) use join::joins;
 pub(crate) use product::is_product;
 pub(crate) use runtime::in_place;
 

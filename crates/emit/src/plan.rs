@@ -119,7 +119,7 @@ pub(crate) struct Across {
 
 /// A nest is not cut into more pieces than this: each is a copy of the code, though of little more than what is
 /// computed in it.
-const MOST_PIECES: usize = 32;
+const MOST_PIECES: usize = 64;
 
 impl Plan {
     pub(crate) fn nest(&self, id: NestId, dims: &[i64]) -> NestPlan {

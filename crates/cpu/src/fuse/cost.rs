@@ -3,6 +3,8 @@
 use rxla_hlo::op::{Binary, Gather, Unary};
 use rxla_hlo::{ArrayShape, BinaryKind, ElementType, InstructionId, Module, Op, Shape, UnaryKind};
 
+use crate::program::joins;
+
 /// Cycles to store or load a byte that the cache holds.
 pub(super) const BYTE: f64 = 0.1;
 
@@ -29,6 +31,7 @@ pub(super) fn role(module: &Module, id: InstructionId) -> Role {
     let role = match products(module, id) {
         // The gradient of weights in a loop: what few products make is added where the sum lies.
         Some(count) if count <= FEW_PRODUCTS && elements(module, id) >= MANY_RESULTS => Role::Lazy,
+        None if joins(module, id) => Role::Alone,
         _ => role_of(&module[id].op),
     };
     let array = module[id].shape.as_array().is_some_and(|array| array.is_static());

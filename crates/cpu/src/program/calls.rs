@@ -43,6 +43,9 @@ impl Driver<'_> {
         if super::is_product(module, id) {
             return self.marked(b, id, |driver, b| driver.product(b, compute).map(drop));
         }
+        if super::joins(module, id) {
+            return self.marked(b, id, |driver, b| driver.join(b, compute));
+        }
         let tokens = compute.operands.iter().chain(&compute.results).any(|l| *l == Leaf::Token);
         let updates = self.updates(compute);
         let cost = if tokens { None } else { self.kernels.cost(id, updates) };
