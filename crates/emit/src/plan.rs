@@ -117,9 +117,10 @@ pub(crate) struct Across {
     pub(crate) widest: usize,
 }
 
-/// A nest is not cut into more pieces than this: each is a copy of the code, though of little more than what is
-/// computed in it.
-const MOST_PIECES: usize = 64;
+/// A nest is not cut into more pieces than this: each is a copy of the code.
+const MOST_PIECES: usize = 12;
+/// Nor is one of which a single loop is cut, as where operands of a concatenation end: a piece has code for its own.
+const MOST_PIECES_OF_LOOP: usize = 64;
 
 impl Plan {
     pub(crate) fn nest(&self, id: NestId, dims: &[i64]) -> NestPlan {
@@ -184,10 +185,14 @@ impl Plan {
                     cuts.push(*at);
                 }
             }
+            let most = match nest.cuts.iter().filter(|cuts| !cuts.is_empty()).count() {
+                0 | 1 => MOST_PIECES_OF_LOOP,
+                _ => MOST_PIECES,
+            };
             let mut pieces = 1;
             for (position, cuts) in nest.cuts.iter_mut().enumerate() {
                 cuts.sort_unstable();
-                thin(cuts, loops[position].size, MOST_PIECES / pieces);
+                thin(cuts, loops[position].size, most / pieces);
                 pieces *= cuts.len() + 1;
                 if !cuts.is_empty() && position > 0 {
                     nest.apart[position - 1] = true;
