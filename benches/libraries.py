@@ -25,12 +25,13 @@ LIBRARY = HERE.parent / "target" / "release" / "librxla_pjrt.so"
 
 
 def ask(options, platform: str, *arguments: str) -> dict:
-    environment = dict(os.environ, JAX_PLATFORMS="cpu")
+    environment = {name: value for name, value in os.environ.items() if name != "JAX_PLATFORMS"}
     if platform == "rxla":
         path = os.pathsep.join(filter(None, [str(HERE.parent / "python"), os.environ.get("PYTHONPATH")]))
         environment |= {"RXLA_AS_CPU": "1", "RXLA_CACHE_DIR": "", "PYTHONPATH": path}
         environment.setdefault("RXLA_LIBRARY_PATH", str(LIBRARY))
-        del environment["JAX_PLATFORMS"]
+    else:
+        environment["JAX_PLATFORMS"] = "cpu"
     command = [options.python, str(HERE / "programs_of_libraries.py"), *arguments]
     try:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=options.limit)

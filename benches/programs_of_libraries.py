@@ -150,8 +150,7 @@ def gymnax_cartpole():
 
     environment, settings = gymnax.make("CartPole-v1")
 
-    def body(carry, key):
-        state = carry
+    def body(state, key):
         action = random.randint(key, (), 0, 2)
         _, state, reward, *_ = environment.step(key, state, action, settings)
         return state, reward

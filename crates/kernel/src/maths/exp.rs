@@ -24,12 +24,12 @@ pub(super) fn exp_parts_with_rest<F: Float>(x: F, rest: F) -> (F, F) {
 }
 
 /// r and the power s with `exp(x) = exp(r) * s * s`. What is out of range is brought to its edges:
-/// above, it still overflows, and below, s is zero. So what a mask hides takes no longer than the
-/// rest, as products do that underflow.
+/// above, it still overflows, and below, the exponent of s is the least, which makes s zero. So what
+/// a mask hides takes no longer than the rest, as products do that underflow.
 fn reduce_wide<F: Float>(x: F) -> (F, F) {
-    let low = 2.0 * f64::floor(F::Precision::BIAS as f64 * LN_2);
+    let low = -2.0 * f64::floor(F::Precision::BIAS as f64 * LN_2);
     let high = F::Precision::EXP_HIGH;
-    let x = x.clamp_below(x.constant(-low)).clamp_above(x.constant(high));
+    let x = x.clamp_below(x.constant(low)).clamp_above(x.constant(high));
     let (half, count) = x.nearest(0.5 * F::Precision::LOG2_E[0]);
     let [ln2, ln2_rest] = F::Precision::LN2;
     let r = half.fma(x.constant(-2.0 * ln2), x);
