@@ -42,8 +42,8 @@ COMPILATIONS = 3
 # What stands for compile time: from one operation to a model of twelve equal layers.
 COMPILED = [
     "scalar_add", "gelu_1m", "softmax_4096x1024", "dot_bias_gelu", "conv_3x3_56_64", "many_small_mixed",
-    "mlp_tiny_sgd_step", "scan_60_scalars_grad", "scan_lstm_grad", "ode_rk45_lorenz", "normal_1m", "cnn_train",
-    "gpt_tiny_train", "gpt2_small_train",
+    "unrolled_steps", "unrolled_lstm_grad", "mlp_tiny_sgd_step", "scan_60_scalars_grad", "scan_lstm_grad",
+    "ode_rk45_lorenz", "normal_1m", "cnn_train", "gpt_tiny_train", "gpt2_small_train",
 ]
 # Groups whose programs are shown as a part of what the machine can do.
 LIMITED = ["elementwise", "normalisation", "reductions", "movement", "rng"]

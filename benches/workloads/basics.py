@@ -58,6 +58,38 @@ def many_small_mixed():
 
 
 @workload("small")
+def unrolled_steps():
+    """A loop of Python's, as users write it: a hundred steps that are alike."""
+
+    def program(x):
+        s = np.float32(0)
+        for i in range(100):
+            x = x * np.float32(0.5) + jnp.sin(s)
+            s = jnp.sum(x * x) * np.float32(0.01)
+            x = x.at[i % 64].add(s)
+        return x, s
+
+    return program, [normal(64)]
+
+
+@workload("small")
+def unrolled_lstm_grad():
+    def loss(parameters, inputs):
+        w, u, b = parameters
+        h = c = jnp.zeros((8, 64), jnp.float32)
+        for i in range(12):
+            i_gate, f_gate, o_gate, update = jnp.split(inputs[i] @ w + h @ u + b, 4, axis=-1)
+            c = jax.nn.sigmoid(f_gate) * c + jax.nn.sigmoid(i_gate) * jnp.tanh(update)
+            h = jax.nn.sigmoid(o_gate) * jnp.tanh(c)
+        return (h * h).sum()
+
+    def program(w, u, b, inputs):
+        return jax.value_and_grad(loss)((w, u, b), inputs)
+
+    return program, [normal(32, 256), normal(64, 256), normal(256), normal(12, 8, 32)]
+
+
+@workload("small")
 def mlp_tiny_sgd_step():
     def loss(params, x, y):
         h = jnp.tanh(x @ params[0] + params[1])

@@ -16,6 +16,7 @@ mod memory;
 mod product;
 mod runtime;
 mod shared;
+mod slots;
 mod sort;
 mod turns;
 
@@ -38,6 +39,7 @@ use crate::kernels::Kernels;
 use crate::marks;
 use crate::plan::{Block, Leaf, Origin, Plan, Step, ValueId};
 use memory::Pool;
+use slots::Slots;
 
 /// The name of the driver function.
 pub const MAIN: &str = "main";
@@ -113,6 +115,7 @@ pub(crate) fn generate(
         results: FxHashMap::default(),
         registers: FxHashMap::default(),
         turned: FxHashMap::default(),
+        slots: Slots::default(),
         pool: Pool::default(),
         functions: Vec::new(),
         known: FxHashMap::default(),
@@ -125,6 +128,7 @@ pub(crate) fn generate(
         calls: Vec::new(),
         shared: None,
         inlined: 0,
+        heavy: 0,
         depth: 0,
         many_loops: calls::has_many_loops(plan),
     };
@@ -167,6 +171,7 @@ struct Driver<'a> {
     registers: FxHashMap<ValueId, Element>,
     /// Where places are that take turns in an open loop.
     turned: FxHashMap<Place, Value>,
+    slots: Slots,
     pool: Pool,
     functions: Vec<Function>,
     /// Functions by what is in them, so that equal ones are one.
@@ -184,6 +189,8 @@ struct Driver<'a> {
     shared: Option<shared::Shared>,
     /// How much work of the driver's own has been written so far.
     inlined: usize,
+    /// How much of it stands outside of the program's loops and is more than a few operations.
+    heavy: usize,
     /// How many loops of the program are open.
     depth: usize,
     /// Whether there is much to loop over outside of the program's loops.

@@ -17,6 +17,11 @@ const DRIVER_LIMIT: usize = 2_000;
 /// function of its own, so that equal ones are one, several are compiled at a time, and the driver
 /// is glue, which is compiled fast: what runs once does not notice a call.
 const FEW_LOOPS: usize = 4;
+/// Work of an instruction on scalars that always stands in the driver: simple operations, of which a mathematical
+/// function has many.
+const LIGHT_WORK: u64 = 4;
+/// Instructions on scalars with more work that the driver may have outside of the program's loops.
+const FEW_HEAVY: usize = 8;
 
 /// What a function knows of an operand or result, in the order in which it is told.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -31,6 +36,7 @@ pub(super) enum Given {
 
 impl Driver<'_> {
     pub(super) fn compute(&mut self, b: &mut Builder, compute: &Compute) -> Result<()> {
+        self.slots.free();
         let module = self.module;
         let id = compute.instruction;
         let nothing = compute.results.iter().all(|leaf| match leaf {
@@ -57,8 +63,9 @@ impl Driver<'_> {
         };
         let work = cost.work;
         let inline = INLINE_WORK.min(self.parallel_work - 1);
-        if work <= inline && self.inlined < DRIVER_LIMIT && self.belongs(compute) {
+        if work <= inline && self.inlined < DRIVER_LIMIT && self.belongs(compute, work) {
             self.inlined += 1;
+            self.heavy += usize::from(self.depth == 0 && work > LIGHT_WORK);
             // In loops, and for scalars, telling would take longer than what is told.
             if self.depth > 0 || is_scalar(self.plan, compute) {
                 return self.inline(b, compute);
@@ -82,8 +89,14 @@ impl Driver<'_> {
     }
 
     /// Whether small work stands in the driver at this place.
-    fn belongs(&self, compute: &Compute) -> bool {
-        self.depth > 0 || !self.many_loops || is_scalar(self.plan, compute)
+    fn belongs(&self, compute: &Compute, work: u64) -> bool {
+        if self.depth > 0 {
+            return true;
+        }
+        if is_scalar(self.plan, compute) {
+            return work <= LIGHT_WORK || self.heavy < FEW_HEAVY;
+        }
+        !self.many_loops
     }
 
     /// Writes the instruction into the driver.
@@ -193,7 +206,7 @@ impl Driver<'_> {
                 Some(&parameter) => parameter,
                 None => {
                     let address = if place == Place::Register {
-                        let slot = b.alloca(16, 16);
+                        let slot = self.slots.next(b);
                         loads.push((value, slot));
                         slot
                     } else {
@@ -285,7 +298,7 @@ impl Driver<'_> {
         let mut results = Vec::new();
         for value in values(&compute.results) {
             results.push(match self.buffers.place(value) {
-                Place::Register => b.alloca(16, 16),
+                Place::Register => self.slots.next(b),
                 place => self.address(b, place),
             });
         }
@@ -309,7 +322,7 @@ impl Driver<'_> {
         match self.buffers.place(value) {
             Place::Register => {
                 let element: Element = self.register(b, value);
-                let slot = b.alloca(16, 16);
+                let slot = self.slots.next(b);
                 memory::store(b, slot, element);
                 slot
             }

@@ -68,7 +68,7 @@ impl Driver<'_> {
         for &value in &crate::plan::arrays(&compute.results) {
             addresses.push(match self.buffers.place(value) {
                 crate::buffers::Place::Register => {
-                    let slot = b.alloca(16, 16);
+                    let slot = self.slots.next(b);
                     loads.push((value, slot));
                     slot
                 }

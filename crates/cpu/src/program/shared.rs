@@ -8,7 +8,7 @@ use rxla_kernel::{
     Builder, ComparePredicate, Convert, Linkage, LoopKind, Scalar, Statement, Type, Value,
 };
 
-use super::{Driver, Marks, memory};
+use super::{Driver, Marks, Slots, memory};
 use crate::buffers::{Place, in_register};
 use crate::plan::{Block, ValueId, While, each_value};
 
@@ -50,6 +50,7 @@ struct Known {
     arguments: FxHashMap<usize, Value>,
     results: FxHashMap<usize, Value>,
     turned: FxHashMap<Place, Value>,
+    slots: Slots,
     registers: Vec<(ValueId, Element)>,
 }
 
@@ -81,6 +82,7 @@ impl Driver<'_> {
             arguments: FxHashMap::default(),
             results: FxHashMap::default(),
             turned: FxHashMap::default(),
+            slots: Slots::default(),
             registers: Vec::new(),
         };
         self.pass(b, &mut inner, step, &mut known, &mut arguments);
@@ -194,6 +196,7 @@ impl Driver<'_> {
         std::mem::swap(&mut self.arguments, &mut known.arguments);
         std::mem::swap(&mut self.results, &mut known.results);
         std::mem::swap(&mut self.turned, &mut known.turned);
+        std::mem::swap(&mut self.slots, &mut known.slots);
         for (value, element) in &mut known.registers {
             let own = self.registers.insert(*value, *element);
             *element = own.expect("only what is known outside is passed on");

@@ -136,3 +136,41 @@ fn sorts_where_the_operands_are() {
     let x = "f32[2,8] {{3,-1,nan,0,-0,2,-2,1},{5,4,3,2,1,0,-1,-2}}";
     assert_eq!(temporaries(text, &[x]), 64);
 }
+
+/// A driver with slots of its own for each of thousands of calls takes more of the stack than a thread has.
+#[test]
+fn calls_share_their_slots() {
+    use rxla_kernel::{Op, Statement};
+
+    let parameters: String =
+        (0..20).map(|i| format!("p{i} = f32[{}] parameter({i})\n", 100 + i)).collect();
+    let sums: String = (0..20)
+        .map(|i| format!("s{i} = f32[] reduce(p{i}, zero), dimensions={{0}}, to_apply=add\n"))
+        .collect();
+    let list: Vec<String> = (0..20).map(|i| format!("s{i}")).collect();
+    let text = format!(
+        "HloModule m
+        add {{
+          a = f32[] parameter(0)
+          b = f32[] parameter(1)
+          ROOT r = f32[] add(a, b)
+        }}
+        ENTRY e {{
+          {parameters}
+          zero = f32[] constant(0)
+          {sums}
+          ROOT r = ({}) tuple({})
+        }}",
+        ["f32[]"; 20].join(", "),
+        list.join(", ")
+    );
+    let program = rxla_cpu::lower(&module(&text)).unwrap();
+    let driver = program.kernels.functions.last().unwrap();
+    let count =
+        |is: fn(&Statement) -> bool| driver.body.statements.iter().filter(|&s| is(s)).count();
+    assert_eq!(count(|statement| matches!(statement, Statement::Call { .. })), 20);
+    assert_eq!(
+        count(|statement| matches!(statement, Statement::Let { op: Op::Alloca { .. }, .. })),
+        1
+    );
+}

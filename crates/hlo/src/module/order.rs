@@ -2,7 +2,7 @@
 
 use rxla_base::SecondaryMap;
 
-use super::{Computation, ComputationId, Instruction, InstructionId, Module};
+use super::{Computation, ComputationId, InstructionId, Module};
 
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 enum Visit {
@@ -18,16 +18,20 @@ impl Module {
     /// Ties keep text order, so a computation that is already in order comes back unchanged.
     /// Panics on a cycle, which readers and the verifier refuse first.
     pub fn post_order(&self, computation: ComputationId) -> Vec<InstructionId> {
-        let mut order = Vec::with_capacity(self[computation].instructions().len());
-        let mut state: SecondaryMap<Instruction, Visit> = SecondaryMap::default();
+        let instructions = self[computation].instructions();
+        let mut order = Vec::with_capacity(instructions.len());
+        // From the lowest id on: those of a computation are near each other, those of a module many.
+        let first = instructions.iter().map(|i| i.index()).min().unwrap_or(0);
+        let last = instructions.iter().map(|i| i.index()).max().unwrap_or(0);
+        let mut state = vec![Visit::New; last + 1 - first];
         // An explicit stack: chains of a hundred thousand instructions are real.
         let mut stack: Vec<(InstructionId, usize)> = Vec::new();
-        for &start in self[computation].instructions() {
-            if state[start] == Visit::Done {
+        for &start in instructions {
+            if state[start.index() - first] == Visit::Done {
                 continue;
             }
             stack.push((start, 0));
-            state[start] = Visit::Open;
+            state[start.index() - first] = Visit::Open;
             while let Some((instruction, next)) = stack.last_mut() {
                 let current = &self[*instruction];
                 let operands = current.operands();
@@ -37,9 +41,9 @@ impl Module {
                 match before {
                     Some(&before) => {
                         *next += 1;
-                        match state[before] {
+                        match state[before.index() - first] {
                             Visit::New => {
-                                state[before] = Visit::Open;
+                                state[before.index() - first] = Visit::Open;
                                 stack.push((before, 0));
                             }
                             Visit::Open => panic!("`{}` is part of a cycle", self[before].name()),
@@ -47,7 +51,7 @@ impl Module {
                         }
                     }
                     None => {
-                        state[*instruction] = Visit::Done;
+                        state[instruction.index() - first] = Visit::Done;
                         order.push(*instruction);
                         stack.pop();
                     }
