@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import platform
 import subprocess
 import sys
 
@@ -128,3 +129,13 @@ def test_a_trace_names_ops_and_lines(tmp_path):
     assert any(name.startswith("dot_general model.py:5 ") for name in ops), ops
     kinds = {event.get("cat") for event in events}
     assert {"compile", "pass", "codegen", "program", "op", "transfer"} <= kinds, kinds
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="only there results are flushed")
+def test_results_that_would_be_subnormal_are_zero_unless_asked_for():
+    program = """
+import jax, jax.numpy as jnp
+print(jax.jit(lambda x: (x * x != 0).sum())(jnp.full(100_000, 1e-20, jnp.float32)))
+"""
+    assert run(program).stdout.strip() == "0"
+    assert run(program, RXLA_FLAGS="--rxla_flush_subnormals=false").stdout.strip() == "100000"

@@ -69,6 +69,10 @@ pub(crate) fn run(ahead: &Ahead, names: &Names, runtime: Runtime) -> String {
         text.push_str("declare hidden ptr @rxla_aot_context()\n");
     }
     text.push_str("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n");
+    if ahead.modes != 0 {
+        text.push_str("declare void @llvm.x86.sse.stmxcsr(ptr)\n");
+        text.push_str("declare void @llvm.x86.sse.ldmxcsr(ptr)\n");
+    }
     for (name, aligns) in [("inputs", &inputs), ("outputs", &outputs)] {
         let (count, list) = (aligns.len(), masks(aligns.clone()));
         if count > 0 {
@@ -80,6 +84,9 @@ pub(crate) fn run(ahead: &Ahead, names: &Names, runtime: Runtime) -> String {
         "\ndefine i32 @{}(ptr %inputs, ptr %outputs, ptr %workspace) nounwind {{\nentry:",
         names.run
     );
+    if ahead.modes != 0 {
+        text.push_str("  %modes = alloca i32\n");
+    }
     if ahead.temp_bytes > 0 {
         let _ = writeln!(text, "  %workspace.address = ptrtoint ptr %workspace to i64");
         let _ =
@@ -104,11 +111,29 @@ pub(crate) fn run(ahead: &Ahead, names: &Names, runtime: Runtime) -> String {
         }
         Runtime::Unused => "null",
     };
+    if ahead.modes != 0 {
+        let _ = writeln!(
+            text,
+            "  call void @llvm.x86.sse.stmxcsr(ptr %modes)
+  %modes.before = load i32, ptr %modes
+  %modes.flush = or i32 %modes.before, {}
+  store i32 %modes.flush, ptr %modes
+  call void @llvm.x86.sse.ldmxcsr(ptr %modes)",
+            ahead.modes
+        );
+    }
     let _ = writeln!(
         text,
         "  %status = call i64 @{driver}(ptr {context}, ptr %inputs, ptr %outputs, ptr %workspace, \
-         ptr @{CONSTANTS})\n  %code = trunc i64 %status to i32\n  ret i32 %code\n\
-         invalid:\n  ret i32 {invalid}\n}}"
+         ptr @{CONSTANTS})"
+    );
+    if ahead.modes != 0 {
+        text.push_str("  store i32 %modes.before, ptr %modes\n");
+        text.push_str("  call void @llvm.x86.sse.ldmxcsr(ptr %modes)\n");
+    }
+    let _ = writeln!(
+        text,
+        "  %code = trunc i64 %status to i32\n  ret i32 %code\ninvalid:\n  ret i32 {invalid}\n}}"
     );
     text
 }

@@ -277,6 +277,20 @@ fn a_loop_needs_nothing_of_the_runtime() {
     assert!(compile(&module(text), "model", &Options::default(), nothing).is_ok());
 }
 
+/// As in memory, they are zero, whichever thread computes them.
+#[test]
+fn results_too_small_for_normal_numbers() {
+    let text = "HloModule small
+      ENTRY e {
+        x = f32[300000] parameter(0)
+        s = f32[] constant(1e-20)
+        small = f32[300000] broadcast(s), dimensions={}
+        y = f32[300000] multiply(x, small)
+        ROOT z = f32[300000] multiply(y, y)
+      }";
+    check("small", text, LARGEST);
+}
+
 #[test]
 fn a_sort() {
     let text = "HloModule sorted

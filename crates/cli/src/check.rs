@@ -136,7 +136,8 @@ fn check(source: &mlir::Module, entry: &str, backend: Backend) -> Result<Verdict
         Backend::Interpreter => Vec::new(),
         Backend::Cpu => constants_to_parameters(&mut module)?,
     };
-    Program::new(module, backend)?.run(&arguments, options)?;
+    let compile = rxla_cpu::Options::default().with_subnormals();
+    Program::with_options(module, backend, &compile)?.run(&arguments, options)?;
     let found = checks.found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     match (&found.failure, found.count) {
         (Some(failure), _) => Err(Error::invalid_argument(failure.clone())),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use rxla_base::{Error, Result};
 use rxla_hlo::{ArrayShape, ElementType, InstructionId, Module, Shape};
 use rxla_llvm::{Compiler, UnitObject};
+use rxla_runtime::subnormals::FLUSH;
 
 use crate::buffers::Output;
 use crate::compile::{Prepared, llvm, prepare};
@@ -28,6 +29,8 @@ pub struct Ahead {
     pub compiler: Compiler,
     pub constants: Vec<u8>,
     pub temp_bytes: u64,
+    /// Bits that are set in MXCSR while the driver runs, which its caller sees to.
+    pub modes: u32,
     /// What constants, temporaries and computed results are aligned to.
     pub align: u64,
     /// Leaves of the parameters.
@@ -101,6 +104,7 @@ pub fn ahead_of_time(module: &Arc<Module>, options: &Options) -> Result<Ahead> {
         compiler,
         constants: program.constants,
         temp_bytes: program.temp_bytes,
+        modes: if options.flags.rxla_flush_subnormals { FLUSH } else { 0 },
         align: crate::buffers::ALIGN,
         inputs,
         outputs,

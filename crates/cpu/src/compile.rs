@@ -31,6 +31,14 @@ pub struct Options {
     pub cpu: Cpu,
 }
 
+impl Options {
+    /// With the interpreter's arithmetic, whose results may be subnormal.
+    pub fn with_subnormals(mut self) -> Options {
+        Arc::make_mut(&mut self.flags).rxla_flush_subnormals = false;
+        self
+    }
+}
+
 /// Compiles a module that has passed the verifier.
 pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Executable> {
     // What is compiled a second time, to tell what it runs, is dumped once.
@@ -54,7 +62,7 @@ fn phases(module: &Arc<Module>, options: &Options, dump: Option<&Dump>) -> Resul
     let generate = span(Kind::Compile, || "generate code");
     let code = compiler.compile(&program.kernels, &llvm(options, &module), &executable::resolve)?;
     drop(generate);
-    Executable::new(module, program, code)
+    Executable::new(module, program, code, options.flags.rxla_flush_subnormals)
 }
 
 /// How the code generator is to go about a module.

@@ -17,7 +17,7 @@ use rxla_hlo::literal::Bytes;
 use rxla_hlo::{ArrayLiteral, ArrayShape, ElementType, InstructionId, Literal, Module};
 use rxla_interpreter::{DeviceId, Interpreter, Options, Session};
 use rxla_llvm::Code;
-use rxla_runtime::{Allocator, Block, Context, Pool, available_threads};
+use rxla_runtime::{Allocator, Block, Context, Pool, Subnormals, available_threads};
 use smallvec::SmallVec;
 
 use crate::buffers::Output;
@@ -48,6 +48,7 @@ pub struct Executable {
     marks: Vec<Mark>,
     interpreter: Option<Interpreter>,
     expected_nanoseconds: Option<u64>,
+    flush: bool,
 }
 
 /// Where compiled code finds a function that it calls by name.
@@ -104,8 +105,14 @@ enum Source {
 }
 
 impl Executable {
-    /// `code` is that of `program`, which was made from `module`.
-    pub(crate) fn new(module: Arc<Module>, program: Program, code: Code) -> Result<Executable> {
+    /// `code` is that of `program`, which was made from `module`; `flush` says whether results that are too small
+    /// for normal numbers become zero.
+    pub(crate) fn new(
+        module: Arc<Module>,
+        program: Program,
+        code: Code,
+        flush: bool,
+    ) -> Result<Executable> {
         let address =
             code.function(MAIN).ok_or_else(|| Error::internal("the code has no driver"))?;
         // SAFETY: the driver has this signature and is C's; it lives as long as `code`, which is
@@ -162,6 +169,7 @@ impl Executable {
             marks,
             interpreter,
             expected_nanoseconds,
+            flush,
         })
     }
 
@@ -276,6 +284,7 @@ impl Executable {
             session,
             failure: Default::default(),
         };
+        let mode = self.flush.then(Subnormals::flush);
         // SAFETY: each address is that of as many bytes as the program believes, since arguments
         // were checked and the rest was allocated for it; what is written is ours alone.
         let status = unsafe {
@@ -287,6 +296,7 @@ impl Executable {
                 self.constants.as_ptr(),
             )
         };
+        drop(mode);
         if status != 0 {
             return Err(failure(status, context.failure.into_inner()));
         }

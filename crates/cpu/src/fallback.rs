@@ -8,7 +8,7 @@ use rxla_base::{Error, Result};
 use rxla_hlo::literal::Bytes;
 use rxla_hlo::{ArrayLiteral, InstructionId, Literal, Module, Shape};
 use rxla_interpreter::Session;
-use rxla_runtime::Context;
+use rxla_runtime::{Context, Subnormals};
 
 use crate::marks::Mark;
 
@@ -49,6 +49,8 @@ pub(crate) unsafe extern "C" fn rxla_fallback(
 ) -> i64 {
     // SAFETY: the context lives until the driver returns.
     let context = unsafe { &*context };
+    // The interpreter's arithmetic, and that of callbacks of the user's, is the usual one.
+    let _mode = Subnormals::keep();
     let failure = match catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: passed on from the caller.
         unsafe { evaluate(context, index as usize, operands, results) }

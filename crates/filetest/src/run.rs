@@ -52,7 +52,7 @@ pub fn compiled(
     options: &rxla_cpu::Options,
 ) -> Result<Literal, Error> {
     let shape = module[module[module.entry()].root()].shape.clone();
-    let executable = rxla_cpu::compile(module, options)?;
+    let executable = rxla_cpu::compile(module, &options.clone().with_subnormals())?;
     let leaves = executable.run(arguments, Options::default)?;
     Ok(tree(&shape, &mut leaves.into_iter()))
 }

@@ -87,6 +87,8 @@ flags! {
         "Let values that are not needed at the same time share memory. Without it each has its own, which `rxla bisect` uses to tell whether a buffer is reused too early.";
     rxla_parallel_work: i64 = 131072, Code,
         "Work from which on threads share a kernel, about in cycles of one thread. Pieces are a quarter of that, where they can be. Less of it lets tests share what is small.";
+    rxla_flush_subnormals: bool = true, Code,
+        "Make results zero that are too small for normal numbers, as XLA:CPU does: many processors take a hundred times as long for subnormal ones. Operands, constants and what is interpreted keep them. Only on x86-64.";
     rxla_plant: Plant = Plant::None, Code,
         "For testing `rxla bisect` only: compile wrongly. `rule`: a rewrite rule takes the minimum for the maximum; `schedule`: vector loops that reduce lose their remainder; `reuse`: buffers are given away before their last reader.";
 }

@@ -4,6 +4,7 @@
 //! What holds here:
 //! - Workers spin for some microseconds after the last work they saw and then sleep, so that a
 //!   program that is busy pays fractions of a microsecond for a fork, and an idle one nothing.
+//! - Workers treat subnormal numbers as the caller does, see [`crate::subnormals`].
 //! - Who sleeps is woken on another processor than the caller's, see [`crate::seats`].
 //! - A loop inside a piece runs on the thread that meets it. A caller that finds all slots taken
 //!   does its work alone. So nobody ever waits for work that has not begun, and no lock is held
@@ -26,6 +27,7 @@ use std::time::{Duration, Instant};
 
 use crate::context::Context;
 use crate::seats::Seats;
+use crate::subnormals::{self, Subnormals};
 
 /// A piece of work as compiled code passes it: `thunk(arguments, begin, end)`. It must not unwind.
 pub type Thunk = unsafe extern "C" fn(arguments: *const c_void, begin: i64, end: i64);
@@ -76,6 +78,8 @@ struct Slot {
     share: AtomicUsize,
     thunk: AtomicPtr<c_void>,
     arguments: AtomicPtr<c_void>,
+    /// The caller's, see [`subnormals::mode`].
+    subnormals: AtomicU32,
 }
 
 /// What of a loop nobody has taken, in units.
@@ -206,6 +210,7 @@ impl Pool {
         slot.share.store(self.threads() * SHARES_PER_THREAD, Ordering::Relaxed);
         slot.thunk.store(thunk as *mut c_void, Ordering::Relaxed);
         slot.arguments.store(arguments.cast_mut(), Ordering::Relaxed);
+        slot.subnormals.store(subnormals::mode(), Ordering::Relaxed);
         slot.open.store(true, Ordering::SeqCst);
         self.shared.wake(units - 1);
         slot.take_pieces(End::First);
@@ -269,6 +274,7 @@ impl Slot {
         }
         self.inside.fetch_add(1, Ordering::SeqCst);
         if self.open.load(Ordering::SeqCst) {
+            let _mode = Subnormals::of(self.subnormals.load(Ordering::Relaxed));
             self.take_pieces(End::Last);
         }
         if self.inside.fetch_sub(1, Ordering::SeqCst) == CALLER_SLEEPS | 1 {

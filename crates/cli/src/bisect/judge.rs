@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
         Err(error) => return say("unjudged", &error.to_string()),
     };
     output::result(&format!("{COMPILES}\n"))?;
-    let options = rxla_cpu::Options { flags, ..rxla_cpu::Options::default() };
+    let options = rxla_cpu::Options { flags, ..Default::default() }.with_subnormals();
     let shape = &module[module[module.entry()].root()].shape;
     let mut expected_leaves = Vec::new();
     leaves(&expected, &mut expected_leaves);

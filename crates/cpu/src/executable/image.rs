@@ -23,6 +23,7 @@ impl Executable {
         record.text(&self.module.name);
         record.count(self.temp_bytes);
         record.number(self.expected_nanoseconds.map_or(0, |expected| expected.saturating_add(1)));
+        record.number(u64::from(self.flush));
         record.count(self.parameters.len());
         for parameter in &self.parameters {
             record.number(u64::from(parameter.is_some()));
@@ -80,6 +81,7 @@ impl Executable {
             marks: Vec::new(),
             interpreter: None,
             expected_nanoseconds: parts.expected_nanoseconds,
+            flush: parts.flush,
         }))
     }
 }
@@ -88,6 +90,7 @@ struct Parts<'a> {
     name: &'a str,
     temp_bytes: usize,
     expected_nanoseconds: Option<u64>,
+    flush: bool,
     parameters: Vec<Option<ArrayShape>>,
     results: Vec<Leaf>,
     constants: &'a [u8],
@@ -99,6 +102,7 @@ fn parts(image: &[u8]) -> Option<Parts<'_>> {
     let name = record.text()?;
     let temp_bytes = record.size()?;
     let expected_nanoseconds = record.number()?.checked_sub(1);
+    let flush = record.number()? != 0;
     let count = record.count()?;
     let parameters = (0..count)
         .map(|_| match record.number()? {
@@ -110,8 +114,16 @@ fn parts(image: &[u8]) -> Option<Parts<'_>> {
     let results = (0..count).map(|_| read_leaf(&mut record)).collect::<Option<_>>()?;
     let constants = record.bytes()?;
     let code = record.bytes()?;
-    let parts =
-        Parts { name, temp_bytes, expected_nanoseconds, parameters, results, constants, code };
+    let parts = Parts {
+        name,
+        temp_bytes,
+        expected_nanoseconds,
+        flush,
+        parameters,
+        results,
+        constants,
+        code,
+    };
     record.is_empty().then_some(parts)
 }
 

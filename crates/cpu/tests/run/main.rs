@@ -8,6 +8,7 @@ mod masked;
 mod memory;
 mod runtime;
 mod sparse;
+mod subnormals;
 
 use std::sync::Arc;
 
@@ -42,7 +43,7 @@ fn check_within(text: &str, inputs: &[&str], tolerance: Tolerance) {
     let inputs: Vec<Literal> = inputs.iter().map(|text| parse_literal(text).unwrap()).collect();
     let expected = Interpreter::new(module.clone()).run(inputs.clone(), &World::default()).unwrap();
     let expected = leaves(expected);
-    let executable = compile(&module, &Options::default()).unwrap();
+    let executable = compile(&module, &Options::default().with_subnormals()).unwrap();
     for _ in 0..2 {
         let found = executable.run(inputs.clone(), World::default).unwrap();
         assert_eq!(found.len(), expected.len());

@@ -1,0 +1,132 @@
+//! What becomes of a result that is too small for a normal number. Processors make a subnormal number of it,
+//! some of them at a hundred times the usual time, or zero, as each thread has it.
+//!
+//! Only results are flushed. Operands keep their values, since conversions from narrow types go through
+//! subnormal numbers. Where a processor cannot do the one without the other nothing is flushed.
+
+use std::marker::PhantomData;
+
+/// Bit 15 of MXCSR, "flush to zero" (Intel SDM, volume 1, 10.2.3.3). Bit 6, which is about operands, stays.
+pub const FLUSH: u32 = if cfg!(target_arch = "x86_64") { 1 << 15 } else { 0 };
+
+/// Until it is dropped, the thread makes of such results what it says.
+pub struct Subnormals {
+    before: u32,
+    /// It belongs to its thread.
+    thread: PhantomData<*const ()>,
+}
+
+impl Subnormals {
+    /// Zero, with the sign of the result.
+    pub fn flush() -> Subnormals {
+        Subnormals::set(control::get() | FLUSH)
+    }
+
+    /// Subnormal numbers.
+    pub fn keep() -> Subnormals {
+        Subnormals::set(control::get() & !FLUSH)
+    }
+
+    /// As on the thread that [`mode`] was called on.
+    pub(crate) fn of(mode: u32) -> Subnormals {
+        Subnormals::set(control::get() & !FLUSH | mode)
+    }
+
+    fn set(new: u32) -> Subnormals {
+        let before = control::get();
+        if new != before {
+            control::set(new);
+        }
+        Subnormals { before: before & FLUSH, thread: PhantomData }
+    }
+}
+
+impl Drop for Subnormals {
+    fn drop(&mut self) {
+        let now = control::get();
+        let then = now & !FLUSH | self.before;
+        if now != then {
+            control::set(then);
+        }
+    }
+}
+
+/// What this thread does, for [`Subnormals::of`] on another.
+pub(crate) fn mode() -> u32 {
+    control::get() & FLUSH
+}
+
+#[cfg(target_arch = "x86_64")]
+mod control {
+    use std::arch::asm;
+
+    pub(super) fn get() -> u32 {
+        let mut value = 0u32;
+        // SAFETY: it writes the four bytes of `value`.
+        unsafe { asm!("stmxcsr [{}]", in(reg) &raw mut value, options(nostack, preserves_flags)) };
+        value
+    }
+
+    /// To a value that [`get`] gave but for [`FLUSH`].
+    pub(super) fn set(value: u32) {
+        // SAFETY: it reads the four bytes of `value`, which has no reserved bit set. Nothing here, nor in compiled
+        // programs, counts on subnormal results.
+        unsafe {
+            asm!("ldmxcsr [{}]", in(reg) &raw const value, options(nostack, readonly, preserves_flags))
+        };
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod control {
+    pub(super) fn get() -> u32 {
+        0
+    }
+
+    pub(super) fn set(_: u32) {}
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use std::hint::black_box;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::Pool;
+
+    fn halved() -> f32 {
+        black_box(f32::MIN_POSITIVE) * black_box(0.5)
+    }
+
+    #[test]
+    fn results_are_flushed_and_operands_are_not() {
+        assert_ne!(halved(), 0.0);
+        let flush = Subnormals::flush();
+        assert_eq!(halved(), 0.0);
+        assert_eq!(black_box(f32::from_bits(1)) * black_box(8388608.0), f32::MIN_POSITIVE);
+        let keep = Subnormals::keep();
+        assert_ne!(halved(), 0.0);
+        drop(keep);
+        assert_eq!(halved(), 0.0);
+        drop(flush);
+        assert_ne!(halved(), 0.0);
+    }
+
+    #[test]
+    fn workers_do_as_the_caller_does() {
+        let pool = Pool::with_threads(4);
+        for flush in [true, false, true] {
+            let _mode = if flush { Subnormals::flush() } else { Subnormals::keep() };
+            let (zeros, runs) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            pool.parallel_for(4000, 1, |begin, end| {
+                for _ in begin..end {
+                    std::thread::sleep(std::time::Duration::from_micros(1));
+                    zeros.fetch_add(usize::from(halved() == 0.0), Ordering::Relaxed);
+                    runs.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+            assert_eq!(runs.into_inner(), 4000);
+            assert_eq!(zeros.into_inner(), if flush { 4000 } else { 0 });
+        }
+    }
+}
