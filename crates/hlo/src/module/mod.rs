@@ -428,7 +428,9 @@ impl Module {
         assert_ne!(self.computations[parent].root, Some(instruction), "the root stays");
         self.unlink(instruction);
         let siblings = &mut self.computations[parent].instructions;
-        let place = siblings.iter().position(|&i| i == instruction);
+        // Most lists are in the order in which their instructions were made, and ids grow.
+        let place = siblings.binary_search(&instruction).ok();
+        let place = place.or_else(|| siblings.iter().position(|&i| i == instruction));
         siblings.remove(place.expect("an instruction stands in its computation"));
     }
 
