@@ -19,36 +19,34 @@ pub struct Subnormals {
 impl Subnormals {
     /// Zero, with the sign of the result.
     pub fn flush() -> Subnormals {
-        Subnormals::set(control::get() | FLUSH)
+        Subnormals::of(FLUSH)
     }
 
     /// Subnormal numbers.
     pub fn keep() -> Subnormals {
-        Subnormals::set(control::get() & !FLUSH)
+        Subnormals::of(0)
     }
 
     /// As on the thread that [`mode`] was called on.
     pub(crate) fn of(mode: u32) -> Subnormals {
-        Subnormals::set(control::get() & !FLUSH | mode)
-    }
-
-    fn set(new: u32) -> Subnormals {
-        let before = control::get();
-        if new != before {
-            control::set(new);
-        }
-        Subnormals { before: before & FLUSH, thread: PhantomData }
+        Subnormals { before: switch(mode), thread: PhantomData }
     }
 }
 
 impl Drop for Subnormals {
     fn drop(&mut self) {
-        let now = control::get();
-        let then = now & !FLUSH | self.before;
-        if now != then {
-            control::set(then);
-        }
+        switch(self.before);
     }
+}
+
+/// Makes this thread do as `mode` says; returns what it did before. To write the register takes longer than to look.
+fn switch(mode: u32) -> u32 {
+    let before = control::get();
+    let then = before & !FLUSH | mode;
+    if then != before {
+        control::set(then);
+    }
+    before & FLUSH
 }
 
 /// What this thread does, for [`Subnormals::of`] on another.
