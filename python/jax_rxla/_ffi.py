@@ -17,9 +17,14 @@ _get_name.argtypes = [ctypes.py_object]
 _get_name.restype = ctypes.c_char_p
 
 
-def _pointer(capsule) -> int | None:
-    """The address in a capsule, whatever the capsule is called; nothing for no capsule."""
-    return None if capsule is None else _get_pointer(capsule, _get_name(capsule))
+def _pointer(function) -> int | None:
+    """The address in a capsule, whatever the capsule is called, or of one of our functions; nothing
+    for nothing."""
+    if function is None:
+        return None
+    if isinstance(function, ctypes._CFuncPtr):
+        return ctypes.cast(function, ctypes.c_void_p).value
+    return _get_pointer(function, _get_name(function))
 
 
 def _text(name: str | bytes) -> bytes:
@@ -49,16 +54,27 @@ def _register_type(name, type_registration) -> None:
         raise RuntimeError(f"FFI type {name!r} could not be registered")
 
 
+@ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+def _find_lapack(_frame) -> int | None:
+    """Tells jaxlib's kernels where LAPACK is, which is in SciPy. Importing that takes as long as all
+    else that the plugin does when JAX starts, so it waits for the first call of a kernel."""
+    try:
+        lapack._lapack.initialize()
+    except Exception as error:
+        return library().RXLA_MakeFfiError(f"LAPACK was not found: {error}".encode())
+    return None
+
+
 def serve(platform: str) -> None:
     """Registers every custom call of a platform with the plugin: those there are, and those to
     come."""
     for name, handler in xla_client.custom_call_targets("Host").items():
         if isinstance(handler, dict):
             _register(name, handler, platform, 1)
-    # The kernels find LAPACK in SciPy; this tells them where.
-    lapack._lapack.initialize()
-    for name, handler, api_version in lapack.registrations()["cpu"]:
-        if api_version == 1:
-            _register(name, handler, platform, api_version)
     xla_client.register_custom_call_handler(platform, _register)
     xla_client.register_custom_type_handler(platform, _register_type)
+    # After what JAX has registered, which has these kernels without the search for LAPACK.
+    for name, handler, api_version in lapack.registrations()["cpu"]:
+        if api_version == 1:
+            stages = {"instantiate": _find_lapack, "execute": handler}
+            _register(name, stages, platform, api_version)

@@ -28,6 +28,8 @@ def library() -> ctypes.CDLL:
     library.RXLA_RegisterFfiHandler.restype = ctypes.c_bool
     library.RXLA_RegisterFfiType.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p]
     library.RXLA_RegisterFfiType.restype = ctypes.c_bool
+    library.RXLA_MakeFfiError.argtypes = [ctypes.c_char_p]
+    library.RXLA_MakeFfiError.restype = ctypes.c_void_p
     library.RXLA_SetPythonCallback.restype = None
     text = [ctypes.c_char_p, ctypes.c_size_t]
     library.RXLA_RecallTraced.argtypes = text + [ctypes.POINTER(ctypes.c_size_t)]

@@ -1,9 +1,14 @@
 """Linear algebra and Fourier transforms against NumPy."""
 
+import pickle
+import subprocess
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.experimental import serialize_executable
 
 RNG = np.random.default_rng(0)
 A = RNG.normal(size=(5, 5)).astype(np.float32)
@@ -63,3 +68,42 @@ def test_fft(shape):
 def test_convolution():
     x = RNG.normal(size=(20,)).astype(np.float32)
     close(jnp.convolve(x, A[0], mode="same"), np.convolve(x, A[0], mode="same"))
+
+
+START = """
+import sys, jax
+jax.devices()
+assert "scipy.linalg" not in sys.modules, "SciPy was imported when JAX started"
+"""
+LOAD = """
+import pickle, numpy as np
+from jax.experimental import serialize_executable
+with open(sys.argv[1], "rb") as file:
+    one = {"execution_devices": jax.devices()[:1]}
+    compiled = serialize_executable.deserialize_and_load(*pickle.load(file), **one)
+argument = np.diag([1, 2, 3]).astype("float32")
+"""
+
+
+@pytest.fixture(scope="module")
+def eigenvalues(tmp_path_factory):
+    """A compiled call of LAPACK as another process loads it, which never lowered one."""
+    compiled = jax.jit(jnp.linalg.eigvals).lower(jnp.eye(3)).compile()
+    path = tmp_path_factory.mktemp("compiled") / "eigenvalues"
+    path.write_bytes(pickle.dumps(serialize_executable.serialize(compiled)))
+    return path
+
+
+def run(program, *arguments):
+    return subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=300)
+
+
+def test_lapack_is_looked_for_when_it_is_called(eigenvalues):
+    done = run(START + LOAD + "print(*compiled(argument).real)", eigenvalues)
+    assert done.stdout == "1.0 2.0 3.0\n", done.stderr
+
+
+def test_a_call_without_lapack_is_an_error(eigenvalues):
+    done = run(START + LOAD + "sys.modules['scipy.linalg'] = None; compiled(argument)", eigenvalues)
+    assert done.returncode == 1
+    assert "LAPACK was not found" in done.stderr and "lapack_sgeev_ffi" in done.stderr

@@ -107,7 +107,7 @@ fn remove_error(error: *mut ffi::XLA_FFI_Error) -> Option<FfiError> {
 }
 static FUTURES: Table<ffi::XLA_FFI_Future, Event> = Table::new("XLA_FFI_Future");
 
-fn raise(error: Error) -> *mut ffi::XLA_FFI_Error {
+pub(super) fn raise(error: Error) -> *mut ffi::XLA_FFI_Error {
     let message = CString::new(error.to_string().replace('\0', " ")).unwrap_or_default();
     // SAFETY: the size is not zero.
     let status = unsafe { System.alloc(STATUS) }.cast::<usize>();

@@ -208,6 +208,18 @@ pub unsafe extern "C" fn RXLA_RegisterFfiHandler(
     .is_ok()
 }
 
+/// An error for a handler to return that is written in a language without the FFI's headers.
+///
+/// # Safety
+/// `message` is null or ends in a null byte.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn RXLA_MakeFfiError(message: *const c_char) -> *mut ffi::XLA_FFI_Error {
+    // SAFETY: the caller's promise.
+    let message =
+        if message.is_null() { c"" } else { unsafe { std::ffi::CStr::from_ptr(message) } };
+    api::raise(Error::internal(message.to_string_lossy()))
+}
+
 /// The extension, to be chained to `next`.
 pub(crate) fn extension(next: *mut ffi::PJRT_Extension_Base) -> ffi::PJRT_FFI_Extension {
     ffi::PJRT_FFI_Extension {
