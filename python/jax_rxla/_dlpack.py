@@ -141,6 +141,20 @@ def _take_copy(capsule) -> np.ndarray:
     return copy
 
 
+class _Platforms(dict):
+    """JAX's table of platforms by the kind of memory, where memory of the CPU is that of a platform of
+    ours while programs run there, and else what it was."""
+
+    def __init__(self, platforms, ours: str):
+        super().__init__(platforms)
+        self._ours = ours
+
+    def __getitem__(self, kind):
+        if kind == dlpack.DLDeviceType.kDLCPU and jax.default_backend() == self._ours:
+            return self._ours
+        return super().__getitem__(kind)
+
+
 def install(platform: str) -> None:
     """Makes DLPack work for arrays of rxla, known to JAX as `platform`."""
     inner = dlpack._jax
@@ -167,8 +181,7 @@ def install(platform: str) -> None:
     )
     if platform == "cpu":
         return
-    # Memory of the CPU is rxla's own.
-    dlpack._DL_DEVICE_TO_PLATFORM[dlpack.DLDeviceType.kDLCPU] = platform
+    dlpack._DL_DEVICE_TO_PLATFORM = _Platforms(dlpack._DL_DEVICE_TO_PLATFORM, platform)
     dlpack_device = jax_array.ArrayImpl.__dlpack_device__
 
     def __dlpack_device__(self):

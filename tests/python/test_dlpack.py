@@ -1,6 +1,9 @@
 """DLPack, through which libraries of arrays share memory."""
 
 import gc
+import os
+import subprocess
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -73,3 +76,13 @@ def test_a_capsule_that_nobody_takes():
         x.__dlpack__()
     gc.collect()
     assert x.sum() == 10
+
+
+def test_other_platforms_keep_memory_of_the_cpu():
+    # The plugin is installed, and not asked for.
+    program = "import jax, numpy as np; jax.devices(); print(jax.numpy.from_dlpack(np.arange(3.0)).devices())"
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "RXLA_AS_CPU": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert "CpuDevice" in done.stdout, done.stderr
