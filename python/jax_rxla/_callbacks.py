@@ -3,6 +3,7 @@
 
 import ctypes
 import functools
+import math
 import traceback
 
 import jax
@@ -45,6 +46,7 @@ _DTYPES = {
     32: ml_dtypes.float4_e2m1fn,
     33: ml_dtypes.float8_e8m0fnu,
 }
+_DTYPES = {number: np.dtype(dtype) for number, dtype in _DTYPES.items()}
 _TOKEN = 17
 
 
@@ -60,17 +62,58 @@ class _Buffer(ctypes.Structure):
         ("dims", ctypes.POINTER(ctypes.c_int64)),
     ]
 
-    def array(self) -> np.ndarray | None:
-        """The memory as an array; nothing for a token."""
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.dims[: self.rank])
+
+    def view(self) -> np.ndarray | None:
+        """The memory as an array, which may be used as long as the call; nothing for a token."""
         if self.dtype == _TOKEN:
             return None
-        dtype = np.dtype(_DTYPES[self.dtype])
-        shape = tuple(self.dims[i] for i in range(self.rank))
-        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        dtype, shape = _DTYPES[self.dtype], self.shape()
+        size = math.prod(shape) * dtype.itemsize
         if size == 0:
             return np.empty(shape, dtype)
-        memory = (ctypes.c_char * size).from_address(self.data)
-        return np.frombuffer(memory, dtype).reshape(shape)
+        return np.ndarray(shape, dtype, _memory(self.data, size, _WRITE))
+
+
+# `PyBUF_WRITE`.
+_WRITE = 0x200
+_memory = ctypes.pythonapi.PyMemoryView_FromMemory
+_memory.argtypes = [ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int]
+_memory.restype = ctypes.py_object
+
+# Up to here a copy takes less time than holding the memory.
+_SMALL = 1 << 16
+
+
+class _Operand:
+    """An operand's memory, held as long as an array stands on it."""
+
+    def __init__(self, address: int, shape: tuple[int, ...], dtype: np.dtype, held: int):
+        self._held = held
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": shape,
+            "typestr": dtype.str,
+            "data": (address, True),
+        }
+
+    def __del__(self, release=library().RXLA_ReleaseOperand):
+        release(self._held)
+
+
+def _argument(operands, index: int, owners: int) -> np.ndarray | None:
+    """An operand as an array that a function may keep."""
+    operand = operands[index]
+    view = operand.view()
+    if view is None:
+        return None
+    if view.nbytes > _SMALL:
+        held = library().RXLA_HoldOperand(owners, index)
+        return np.asarray(_Operand(operand.data, view.shape, view.dtype, held)).view(view.dtype)
+    array = view.copy()
+    array.flags.writeable = False
+    return array
 
 
 _HOOK = ctypes.CFUNCTYPE(
@@ -82,20 +125,15 @@ _HOOK = ctypes.CFUNCTYPE(
     ctypes.c_size_t,
     ctypes.c_void_p,
     ctypes.c_size_t,
+    ctypes.c_void_p,
 )
 
 
-def _call(function, operands, operand_count, results, result_count, message, size) -> bool:
+def _call(function, operands, operand_count, results, result_count, message, size, owners) -> bool:
     try:
-        # Copies, because a function may keep what it is called with.
-        arrays = [operands[i].array() for i in range(operand_count)]
-        arrays = [None if array is None else array.copy() for array in arrays]
-        for array in arrays:
-            if array is not None:
-                array.flags.writeable = False
-        values = function(*arrays)
+        values = function(*[_argument(operands, i, owners) for i in range(operand_count)])
         for i in range(result_count):
-            target = results[i].array()
+            target = results[i].view()
             if target is None:
                 continue
             value = np.asarray(values[i])

@@ -31,6 +31,10 @@ def library() -> ctypes.CDLL:
     library.RXLA_MakeFfiError.argtypes = [ctypes.c_char_p]
     library.RXLA_MakeFfiError.restype = ctypes.c_void_p
     library.RXLA_SetPythonCallback.restype = None
+    library.RXLA_HoldOperand.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    library.RXLA_HoldOperand.restype = ctypes.c_void_p
+    library.RXLA_ReleaseOperand.argtypes = [ctypes.c_void_p]
+    library.RXLA_ReleaseOperand.restype = None
     text = [ctypes.c_char_p, ctypes.c_size_t]
     library.RXLA_RecallTraced.argtypes = text + [ctypes.POINTER(ctypes.c_size_t)]
     library.RXLA_RecallTraced.restype = ctypes.c_void_p

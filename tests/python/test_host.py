@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.extend import core
+from jax.interpreters import mlir
 
 
 def test_pure_callback_and_its_errors():
@@ -28,6 +30,51 @@ def test_a_callback_may_run_programs():
     inner = lambda x: np.asarray(jax.jit(lambda x: jnp.cos(x) * 2)(x))
     f = jax.jit(lambda x: jax.pure_callback(inner, shape, x) + 1)
     assert float(f(0.0)) == 3
+
+
+def test_what_a_callback_is_given_stays_and_cannot_be_written():
+    kept = []
+    shape = jax.ShapeDtypeStruct((300, 300), np.float32)
+
+    # Below the wrappers that make JAX's arrays of the arguments.
+    def lowering(ctx, x):
+        def keep(x):
+            kept.append(x)
+            return (x + 1,)
+
+        return callback_lowering(keep)(ctx, x)
+
+    def callback_lowering(function):
+        return lambda ctx, x: mlir.emit_python_callback(
+            ctx, function, None, [x], ctx.avals_in, ctx.avals_out, has_side_effect=False
+        )[0]
+
+    primitive = core.Primitive("keep")
+    primitive.def_abstract_eval(lambda x: x)
+    mlir.register_lowering(primitive, lowering)
+    f = jax.jit(lambda x: primitive.bind(x * 2) - 1)
+    for i in range(3):
+        x = jnp.full(shape.shape, float(i))
+        np.testing.assert_array_equal(f(x), 2 * x)
+    assert [float(x.sum()) for x in kept] == [0, 180000, 360000]
+    assert not any(x.flags.writeable for x in kept)
+
+
+def test_programs_with_callbacks_are_compiled():
+    program = """
+import jax, jax.numpy as jnp
+@jax.jit
+def f(x):
+    def step(x, _):
+        jax.debug.callback(lambda x: None, x)
+        return jax.pure_callback(lambda x: x + 1, x, x), None
+    jax.debug.print("from {x}", x=x)
+    return jax.lax.scan(step, x, None, length=3)[0]
+print(f(1.0))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    assert sorted(done.stdout.split()) == ["1.0", "4.0", "from"], done.stderr
+    assert "left to" not in done.stderr
 
 
 def test_io_callback_keeps_order():

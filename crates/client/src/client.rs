@@ -123,14 +123,22 @@ impl Client {
 
     /// A copy of bytes in memory that programs read best, for the contents of a buffer.
     pub fn copy_of(&self, bytes: &[u8]) -> Result<Bytes> {
-        let backend = self.0.backends.first();
-        let memory = backend.and_then(|backend| backend.memory(bytes.len())).transpose()?;
-        let Some(mut memory) = memory else { return Bytes::copy_of(bytes) };
-        Arc::get_mut(&mut memory)
-            .ok_or_else(|| Error::internal("new memory that is shared"))?
-            .as_mut_slice()
-            .copy_from_slice(bytes);
-        Ok(Bytes::provided(memory))
+        let Some(mut memory) = self.memory(bytes.len())? else { return Bytes::copy_of(bytes) };
+        memory.make_mut().copy_from_slice(bytes);
+        Ok(memory)
+    }
+
+    /// Zeros in such memory. It may have been used before: fresh memory from the system takes longer
+    /// to touch than to copy.
+    pub fn zeroed(&self, len: usize) -> Result<Bytes> {
+        let Some(mut memory) = self.memory(len)? else { return Bytes::zeroed(len) };
+        memory.make_mut().fill(0);
+        Ok(memory)
+    }
+
+    fn memory(&self, len: usize) -> Result<Option<Bytes>> {
+        let memory = self.0.backends.first().and_then(|backend| backend.memory(len));
+        Ok(memory.transpose()?.map(Bytes::provided))
     }
 
     /// The device that a memory of this client belongs to.

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rxla_base::{Error, Result};
 use rxla_hlo::literal::Bytes;
-use rxla_hlo::{ArrayLiteral, InstructionId, Literal, Module, Shape};
+use rxla_hlo::{ArrayLiteral, InstructionId, Literal, Module, Op, Shape};
 use rxla_interpreter::Session;
 use rxla_runtime::{Context, Subnormals};
 
@@ -91,6 +91,10 @@ unsafe fn evaluate(
         })
         .collect::<Result<Vec<_>>>()?;
     let result = session.evaluate(id, literals)?;
+    // What was sent stays where it is.
+    if matches!(module[id].op, Op::Send(_)) {
+        return Ok(());
+    }
     let mut addresses = 0..;
     // SAFETY: as above.
     unsafe {
@@ -115,8 +119,13 @@ unsafe fn read(shape: &Shape, next: &mut dyn FnMut() -> *const u8) -> Result<Lit
                     next();
                     Bytes::zeroed(0)?
                 }
-                // SAFETY: the caller's promise.
-                _ => Bytes::copy_of(unsafe { std::slice::from_raw_parts(next(), len) })?,
+                _ => {
+                    let mut bytes = Bytes::provided(crate::memory(len)?);
+                    // SAFETY: the caller's promise.
+                    let value = unsafe { std::slice::from_raw_parts(next(), len) };
+                    bytes.make_mut().copy_from_slice(value);
+                    bytes
+                }
             };
             Ok(Literal::Array(ArrayLiteral::from_bytes(&array, bytes)?))
         }

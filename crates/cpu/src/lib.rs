@@ -221,16 +221,17 @@ fn donated(module: &Module) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// Ops whose results are not there when the next one runs.
+/// Ops whose results are not there when the next one runs. Transfers with the host are at once what
+/// they say: a `send` has called the host, a `recv` has waited for it.
 fn is_split(op: &Op) -> bool {
-    matches!(
-        op,
+    match op {
         Op::AllGatherStart(_)
-            | Op::AllReduceStart(_)
-            | Op::CollectivePermuteStart(_)
-            | Op::AsyncStart(_)
-            | Op::Send(_)
-            | Op::Recv(_)
-            | Op::CopyStart(_)
-    )
+        | Op::AllReduceStart(_)
+        | Op::CollectivePermuteStart(_)
+        | Op::AsyncStart(_)
+        | Op::CopyStart(_) => true,
+        Op::Send(send) => !send.is_host_transfer,
+        Op::Recv(recv) => !recv.is_host_transfer,
+        _ => false,
+    }
 }

@@ -278,6 +278,24 @@ impl Planner<'_> {
             Op::Bitcast(_) if is_row_major(module, id) => Ok(of(0)),
             Op::BitcastConvert(BitcastConvert {}) if keeps_bytes(module, id) => Ok(of(0)),
             _ if is_room(module, id) => self.results(&instruction.shape),
+            // Its value is never looked at again.
+            Op::Send(_) => {
+                let position = self.next_position()?;
+                let operands = all().collect();
+                let results = vec![Leaf::Token];
+                steps.push(Step::Compute(Compute { instruction: id, position, operands, results }));
+                let mut leaves = of(0);
+                leaves.extend(self.constant(&Literal::scalar(0u32))?);
+                leaves.push(Leaf::Token);
+                Ok(leaves)
+            }
+            Op::SendDone(_) => Ok(vec![Leaf::Token]),
+            // The value and the token, not what is between them.
+            Op::RecvDone(_) => {
+                let mut leaves = of(0);
+                leaves.remove(leaves.len().saturating_sub(2));
+                Ok(leaves)
+            }
             Op::Call(call) => {
                 let arguments: Vec<Vec<Leaf>> = (0..operands.len()).map(of).collect();
                 self.run(call.to_apply, &arguments, steps)

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use rxla::hlo::literal::Bytes;
 use rxla::hlo::{ArrayLiteral, Literal, Shape};
 use rxla::host::{CustomCall, Host};
-use rxla::{Error, Event, LogicalDevice, Result};
+use rxla::{Client, Error, Event, LogicalDevice, Result};
 
 use crate::abi::{self, entry};
 use crate::client::UserArg;
@@ -33,6 +33,7 @@ pub(crate) struct CallbackHost {
     sends: FxHashMap<(usize, i64), (SendFn, UserArg)>,
     receives: FxHashMap<(usize, i64), (RecvFn, UserArg)>,
     context: Option<Arc<ContextObject>>,
+    client: Client,
 }
 
 /// The parameters that an execution must not take.
@@ -62,6 +63,7 @@ impl CallbackHost {
     /// # Safety
     /// The options' lists are as long as they say: one list per device, in it one entry per op.
     pub(crate) unsafe fn new(
+        client: &Client,
         options: &ffi::PJRT_ExecuteOptions,
         devices: &[LogicalDevice],
     ) -> Result<CallbackHost> {
@@ -69,6 +71,7 @@ impl CallbackHost {
             sends: FxHashMap::default(),
             receives: FxHashMap::default(),
             context: CONTEXTS.get_optional(options.context)?,
+            client: client.clone(),
         };
         if options.num_send_ops > 0 && !options.send_callbacks.is_null() {
             for (index, logical) in devices.iter().enumerate() {
@@ -113,7 +116,7 @@ fn no_callback(what: &str, channel: i64) -> Error {
 
 impl Host for CallbackHost {
     fn custom_call(&self, call: &CustomCall<'_>) -> Option<Result<Literal>> {
-        Registry::call(self.context.as_deref(), call)
+        Registry::call(&self.client, self.context.as_deref(), call)
     }
 
     fn send(&self, device: usize, channel: i64, value: &Literal) -> Result<()> {
@@ -152,17 +155,17 @@ impl Host for CallbackHost {
         let size = array.byte_size().ok_or_else(|| {
             Error::invalid_argument(format!("`{array}` has no size that memory could hold"))
         })?;
-        let stream =
-            Arc::new(Stream { total: size, received: Mutex::new(Vec::new()), done: Event::new() });
+        let received = Mutex::new(Received { bytes: self.client.zeroed(size)?, len: 0 });
+        let stream = Arc::new(Stream { received, done: Event::new() });
         if size == 0 {
             stream.done.complete(Ok(()));
         }
         // SAFETY: the framework's callback, called as the C API says; it destroys the stream.
         unsafe { callback(STREAMS.insert_shared(Arc::clone(&stream)), user_arg.0) }
         stream.done.wait()?;
-        let received = std::mem::take(&mut *stream.received());
-        let plain = array.without_layout();
-        Ok(Literal::Array(ArrayLiteral::from_bytes(&plain, Bytes::copy_of(&received)?)?))
+        let nothing = Received { bytes: Bytes::zeroed(0)?, len: 0 };
+        let bytes = std::mem::replace(&mut *stream.received(), nothing).bytes;
+        Ok(Literal::Array(ArrayLiteral::from_bytes(&array.without_layout(), bytes)?))
     }
 }
 
@@ -174,13 +177,18 @@ unsafe extern "C" fn free_chunk(_data: *mut c_void, token: *mut c_void) {
 
 /// What a `PJRT_CopyToDeviceStream*` points to: a value on its way to a waiting program.
 pub(crate) struct Stream {
-    total: usize,
-    received: Mutex<Vec<u8>>,
+    received: Mutex<Received>,
     done: Event,
 }
 
+/// The value, of which the first `len` bytes are there.
+struct Received {
+    bytes: Bytes,
+    len: usize,
+}
+
 impl Stream {
-    fn received(&self) -> std::sync::MutexGuard<'_, Vec<u8>> {
+    fn received(&self) -> std::sync::MutexGuard<'_, Received> {
         self.received.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -219,7 +227,7 @@ entry! {
     }
 
     fn PJRT_CopyToDeviceStream_TotalBytes(args: PJRT_CopyToDeviceStream_TotalBytes_Args) {
-        args.total_bytes = STREAMS.get(args.stream)?.total as i64;
+        args.total_bytes = STREAMS.get(args.stream)?.received().bytes.len() as i64;
         Ok(())
     }
 
@@ -230,22 +238,23 @@ entry! {
     }
 
     fn PJRT_CopyToDeviceStream_CurrentBytes(args: PJRT_CopyToDeviceStream_CurrentBytes_Args) {
-        args.current_bytes = STREAMS.get(args.stream)?.received().len() as i64;
+        args.current_bytes = STREAMS.get(args.stream)?.received().len as i64;
         Ok(())
     }
 }
 
 /// Appends to the stream and tells whether it is complete.
 fn add_chunk(stream: &Stream, data: &[u8]) -> Result<bool> {
-    let mut received = stream.received();
-    let missing = stream.total - received.len();
+    let received = &mut *stream.received();
+    let (start, total) = (received.len, received.bytes.len());
+    let missing = total - start;
     if data.len() > missing {
         return Err(Error::invalid_argument(format!(
-            "a chunk of {} bytes was added to a transfer of {} bytes that lacks {missing}",
-            data.len(),
-            stream.total
+            "a chunk of {} bytes was added to a transfer of {total} bytes that lacks {missing}",
+            data.len()
         )));
     }
-    received.extend_from_slice(data);
-    Ok(received.len() == stream.total)
+    received.len += data.len();
+    received.bytes.make_mut()[start..received.len].copy_from_slice(data);
+    Ok(received.len == total)
 }

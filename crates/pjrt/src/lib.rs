@@ -60,5 +60,6 @@ mod sizes_test;
 pub use api::GetPjrtApi;
 pub use traced::{RXLA_FreeTraced, RXLA_KeepTraced, RXLA_RecallTraced};
 pub use xla_ffi::{
-    RXLA_MakeFfiError, RXLA_RegisterFfiHandler, RXLA_RegisterFfiType, RXLA_SetPythonCallback,
+    RXLA_HoldOperand, RXLA_MakeFfiError, RXLA_RegisterFfiHandler, RXLA_RegisterFfiType,
+    RXLA_ReleaseOperand, RXLA_SetPythonCallback,
 };

@@ -209,7 +209,7 @@ fn execute(args: &mut ffi::PJRT_LoadedExecutable_Execute_Args) -> Result<()> {
     // SAFETY: the lists of the options are as long as they say.
     let (host, not_donated) = unsafe {
         (
-            CallbackHost::new(&raw_options, object.loaded.devices())?,
+            CallbackHost::new(&object.client.client, &raw_options, object.loaded.devices())?,
             host::not_donated(&raw_options)?,
         )
     };

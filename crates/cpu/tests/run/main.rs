@@ -9,6 +9,7 @@ mod memory;
 mod runtime;
 mod sparse;
 mod subnormals;
+mod transfers;
 
 use std::sync::Arc;
 

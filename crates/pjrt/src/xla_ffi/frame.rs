@@ -6,7 +6,7 @@ use std::ptr;
 use rxla::hlo::literal::Bytes;
 use rxla::hlo::{ArrayLiteral, Literal, Shape};
 use rxla::host::CustomCall;
-use rxla::{Error, Result, strided};
+use rxla::{Client, Error, Result, strided};
 
 use super::attributes::Attribute;
 use crate::ffi;
@@ -29,7 +29,7 @@ pub(crate) struct Frame {
 }
 
 impl Operand {
-    fn of(literal: &Literal, shape: &Shape) -> Result<Operand> {
+    fn of(client: &Client, literal: &Literal, shape: &Shape) -> Result<Operand> {
         match (literal, shape) {
             (Literal::Array(array), Shape::Array(wanted)) => {
                 let order = shape::minor_to_major(wanted);
@@ -39,7 +39,7 @@ impl Operand {
                 let bytes = if strided::is_row_major(array.dims(), &strides, width) {
                     array.shared_bytes()
                 } else {
-                    let mut bytes = Bytes::zeroed(array.bytes().len())?;
+                    let mut bytes = client.zeroed(array.bytes().len())?;
                     strided::write_strided(
                         array.bytes(),
                         bytes.make_mut(),
@@ -62,13 +62,13 @@ impl Operand {
         }
     }
 
-    fn zeroed(shape: &Shape) -> Result<Operand> {
+    fn zeroed(client: &Client, shape: &Shape) -> Result<Operand> {
         match shape {
             Shape::Array(array) => {
                 let size = array.byte_size().ok_or_else(|| {
                     Error::resource_exhausted(format!("`{array}` has no size memory could hold"))
                 })?;
-                let bytes = Bytes::zeroed(size)?;
+                let bytes = client.zeroed(size)?;
                 Ok(Operand { shape: shape.clone(), bytes, dims: array.dims.to_vec() })
             }
             Shape::Token => {
@@ -107,7 +107,7 @@ fn bad_layout(shape: &Shape) -> Error {
 }
 
 impl Frame {
-    pub(crate) fn new(call: &CustomCall<'_>) -> Result<Frame> {
+    pub(crate) fn new(client: &Client, call: &CustomCall<'_>) -> Result<Frame> {
         if call.operands.len() != call.operand_shapes.len() {
             return Err(Error::internal("a custom call has other operands than operand shapes"));
         }
@@ -115,14 +115,16 @@ impl Frame {
             .operands
             .iter()
             .zip(call.operand_shapes)
-            .map(|(literal, shape)| Operand::of(literal, shape))
+            .map(|(literal, shape)| Operand::of(client, literal, shape))
             .collect::<Result<Vec<_>>>()?;
-        let mut results = match call.result_shape {
-            Shape::Tuple(elements) => {
-                elements.iter().map(Operand::zeroed).collect::<Result<Vec<_>>>()?
-            }
-            single => vec![Operand::zeroed(single)?],
+        let result_shapes = match call.result_shape {
+            Shape::Tuple(elements) => &elements[..],
+            single => std::slice::from_ref(single),
         };
+        let mut results = result_shapes
+            .iter()
+            .map(|shape| Operand::zeroed(client, shape))
+            .collect::<Result<Vec<_>>>()?;
         let mut aliases = Vec::new();
         for &(result, operand) in call.aliases {
             let (Some(target), Some(source)) = (results.get_mut(result), operands.get(operand))
@@ -139,7 +141,7 @@ impl Frame {
                 )));
             }
             // A copy of our own, which operand and result then share in the frame.
-            target.bytes = Bytes::copy_of(source.bytes.as_slice())?;
+            target.bytes = client.copy_of(source.bytes.as_slice())?;
             aliases.push((result, operand));
         }
         Ok(Frame { operands, results, aliases })
@@ -153,6 +155,11 @@ impl Frame {
             Shape::Tuple(_) => Ok(Literal::Tuple(literals)),
             _ => literals.pop().ok_or_else(|| Error::internal("a custom call without result")),
         }
+    }
+
+    /// The operands' memory, to be kept beyond the call.
+    pub(crate) fn operand_bytes(&self) -> Vec<Bytes> {
+        self.operands.iter().map(|operand| operand.bytes.clone()).collect()
     }
 
     /// Lends operands and results to `body` as the FFI's structs.

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use rxla::hlo::Literal;
 use rxla::hlo::op::CustomCallApiVersion;
 use rxla::host::CustomCall;
-use rxla::{Error, Result};
+use rxla::{Client, Error, Result};
 
 use crate::abi::{self, entry};
 use crate::ffi;
@@ -24,7 +24,7 @@ use crate::raw::Raw;
 use api::CallContext;
 use attributes::Attribute;
 use frame::Frame;
-pub use python::RXLA_SetPythonCallback;
+pub use python::{RXLA_HoldOperand, RXLA_ReleaseOperand, RXLA_SetPythonCallback};
 pub(crate) use types::TypeId;
 
 /// What a `PJRT_ExecuteContext*` points to: data of a framework for handlers, by type.
@@ -94,18 +94,20 @@ impl Registry {
 
     /// Runs a custom call with the handler of its target; `None` if there is none.
     pub(crate) fn call(
+        client: &Client,
         execution: Option<&ContextObject>,
         call: &CustomCall<'_>,
     ) -> Option<Result<Literal>> {
-        if let Some(result) = python::call(execution, call) {
+        if let Some(result) = python::call(client, execution, call) {
             return Some(result);
         }
         let bundle = Registry::find(call.target)?;
-        Some(Registry::run(bundle, execution, call))
+        Some(Registry::run(bundle, client, execution, call))
     }
 
     fn run(
         bundle: ffi::XLA_FFI_Handler_Bundle,
+        client: &Client,
         execution: Option<&ContextObject>,
         call: &CustomCall<'_>,
     ) -> Result<Literal> {
@@ -118,7 +120,7 @@ impl Registry {
             )));
         }
         let attributes = attributes::parse(call.config)?;
-        let mut frame = Frame::new(call)?;
+        let mut frame = Frame::new(client, call)?;
         let within = |error: Error| error.context(format!("in custom call `{}`", call.target));
         let instantiated = call
             .kept

@@ -7,8 +7,9 @@ use std::ffi::{c_char, c_void};
 use std::sync::{PoisonError, RwLock};
 
 use rxla::hlo::Literal;
+use rxla::hlo::literal::Bytes;
 use rxla::host::CustomCall;
-use rxla::{Error, Result};
+use rxla::{Client, Error, Result};
 
 use super::attributes::{self, Attribute};
 use super::frame::Frame;
@@ -32,7 +33,7 @@ struct LoadedCallbacks {
 }
 
 /// Calls a Python function with arrays and stores what it returns. On failure returns false, with a
-/// text that ends in a null byte in `message`.
+/// text that ends in a null byte in `message`. `owners` is for [`RXLA_HoldOperand`].
 type Hook = unsafe extern "C" fn(
     function: *mut c_void,
     operands: *mut ffi::XLA_FFI_Buffer,
@@ -41,6 +42,7 @@ type Hook = unsafe extern "C" fn(
     result_count: usize,
     message: *mut c_char,
     message_size: usize,
+    owners: *const Bytes,
 ) -> bool;
 
 static HOOK: RwLock<Option<Hook>> = RwLock::new(None);
@@ -51,8 +53,30 @@ pub extern "C" fn RXLA_SetPythonCallback(hook: Option<Hook>) {
     *HOOK.write().unwrap_or_else(PoisonError::into_inner) = hook;
 }
 
+/// Keeps the memory of operand number `index` beyond the call, until [`RXLA_ReleaseOperand`].
+///
+/// # Safety
+/// `owners` is what the hook was called with, in a call that has such an operand and has not ended.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn RXLA_HoldOperand(owners: *const Bytes, index: usize) -> *mut c_void {
+    // SAFETY: the caller's promise.
+    let owner = unsafe { &*owners.add(index) };
+    Box::into_raw(Box::new(owner.clone())).cast()
+}
+
+/// Gives back what [`RXLA_HoldOperand`] has kept.
+///
+/// # Safety
+/// `held` comes from there and is given back once.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn RXLA_ReleaseOperand(held: *mut c_void) {
+    // SAFETY: the caller's promise.
+    drop(unsafe { Box::from_raw(held.cast::<Bytes>()) });
+}
+
 /// Runs a host callback; `None` if the call is none, or nobody calls Python.
 pub(super) fn call(
+    client: &Client,
     execution: Option<&ContextObject>,
     call: &CustomCall<'_>,
 ) -> Option<Result<Literal>> {
@@ -60,10 +84,15 @@ pub(super) fn call(
         return None;
     }
     let hook = (*HOOK.read().unwrap_or_else(PoisonError::into_inner))?;
-    Some(run(hook, execution, call))
+    Some(run(hook, client, execution, call))
 }
 
-fn run(hook: Hook, execution: Option<&ContextObject>, call: &CustomCall<'_>) -> Result<Literal> {
+fn run(
+    hook: Hook,
+    client: &Client,
+    execution: Option<&ContextObject>,
+    call: &CustomCall<'_>,
+) -> Result<Literal> {
     let attributes = attributes::parse(call.config)?;
     let index = attributes.iter().find_map(|(name, value)| match value {
         Attribute::Scalar(_, bytes) if name == "index" => {
@@ -90,7 +119,8 @@ fn run(hook: Hook, execution: Option<&ContextObject>, call: &CustomCall<'_>) -> 
                 functions.len()
             ))
         })?;
-    let mut frame = Frame::new(call)?;
+    let mut frame = Frame::new(client, call)?;
+    let owners = frame.operand_bytes();
     let mut message = vec![0u8; 1 << 16];
     let done = frame.with_buffers(|operands, results| {
         // SAFETY: the hook is the Python package's; everything it gets lives during the call.
@@ -103,6 +133,7 @@ fn run(hook: Hook, execution: Option<&ContextObject>, call: &CustomCall<'_>) -> 
                 results.len(),
                 message.as_mut_ptr().cast(),
                 message.len(),
+                owners.as_ptr(),
             )
         }
     });
