@@ -1,11 +1,12 @@
 //! What every other crate of rxla stands on: typed ids into arenas ([`Id`], [`Arena`],
 //! [`SecondaryMap`]), diagnostics that point at source text ([`Diagnostic`], [`Span`]) and the
 //! error type whose codes are PJRT's ([`Error`], [`Code`]), memory that changes hands ([`Memory`]),
-//! and records for files of our own ([`RecordWriter`]).
+//! threads that wait for work ([`crew`]) and records for files of our own ([`RecordWriter`]).
 //!
 //! Nothing here knows about tensors.
 
 mod arena;
+pub mod crew;
 mod diagnostic;
 mod error;
 mod memory;

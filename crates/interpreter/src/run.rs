@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rxla_base::{Error, Result};
+use rxla_base::{Error, Result, crew};
 use rxla_hlo::{InstructionId, Literal, Module};
 
 use crate::collective::{Collectives, Programs};
@@ -206,33 +206,10 @@ fn on_all<W: Send, R: Send>(
         end.result = Some(result.as_ref().map(|_| ()).map_err(Error::clone));
         result
     };
-    let results: Vec<Result<R>> = std::thread::scope(|scope| {
-        let run = &run;
-        let threads: Vec<_> = parts
-            .into_iter()
-            .enumerate()
-            .map(|(number, part)| {
-                std::thread::Builder::new()
-                    .name(format!("device {number}"))
-                    .stack_size(DEVICE_STACK)
-                    .spawn_scoped(scope, move || run(number, part))
-            })
-            .collect();
-        let mut results = Vec::with_capacity(threads.len());
-        for (number, thread) in threads.into_iter().enumerate() {
-            results.push(match thread {
-                Ok(thread) => match thread.join() {
-                    Ok(result) => result,
-                    Err(panic) => std::panic::resume_unwind(panic),
-                },
-                Err(error) => {
-                    let error = Error::resource_exhausted(format!("no thread: {error}"));
-                    collectives.finish(number, &Err(error.clone()));
-                    Err(error)
-                }
-            });
-        }
-        results
+    let results = crew::at_once(parts, run, |number, error| {
+        let error = Error::resource_exhausted(format!("no thread: {error}"));
+        collectives.finish(number, &Err(error.clone()));
+        Err(error)
     });
     // The failure that stopped the others says more than theirs do.
     let first = results.iter().filter_map(|result| result.as_ref().err());
@@ -242,9 +219,6 @@ fn on_all<W: Send, R: Send>(
         None => results.into_iter().collect(),
     }
 }
-
-/// As much stack as the main thread has.
-const DEVICE_STACK: usize = 8 << 20;
 
 /// Tells the others that a device's run has ended, even by a panic.
 struct End<'a> {
