@@ -1,12 +1,14 @@
 //! What each collective makes of the values that its members bring. The start of an asynchronous
 //! form does all the work; its end only hands the result on.
 
+use std::sync::PoisonError;
+
 use rxla_base::{Error, Result};
 use rxla_hlo::op::{CollectiveGroupMode, ReplicaGroups, SliceDimension};
 use rxla_hlo::{ArrayLiteral, ArrayShape, ComputationId, InstructionId, Literal, Op, Shape};
 
 use super::groups::{members, mode};
-use super::rendezvous::Contribution;
+use super::rendezvous::{Common, Contribution};
 use crate::context::{Context, place};
 use crate::dispatch::{arrays, one_dimension, results};
 use crate::lift::apply;
@@ -107,6 +109,7 @@ pub(super) struct Met {
     pub(super) values: Vec<Contribution>,
     /// Which of them this device is.
     pub(super) own: usize,
+    common: Option<Common>,
 }
 
 impl Met {
@@ -122,8 +125,19 @@ impl Met {
         let own = members.iter().position(|&member| member == device);
         let own = own.ok_or_else(|| Error::internal("a group without its device"))?;
         let place = place(cx.module, id);
-        let values = cx.collectives.meet(device, id, &place, &members, operands)?;
-        Ok(Met { values, own })
+        let (values, common) = cx.collectives.meet(device, id, &place, &members, operands)?;
+        Ok(Met { values, own, common })
+    }
+
+    /// What every member makes of the values alike: one does it for all.
+    fn once(&self, make: impl FnOnce() -> Result<Vec<ArrayLiteral>>) -> Result<Vec<ArrayLiteral>> {
+        match &self.common {
+            None => make(),
+            Some(common) => {
+                let mut common = common.lock().unwrap_or_else(PoisonError::into_inner);
+                common.get_or_insert_with(make).clone()
+            }
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -149,25 +163,25 @@ fn single_or_tuple_of(values: Vec<ArrayLiteral>) -> Literal {
 }
 
 fn all_gather(met: &Met, dimension: usize) -> Result<Vec<ArrayLiteral>> {
-    (0..met.operand_count()).map(|operand| concatenate(&met.operand(operand)?, dimension)).collect()
+    let gather = |operand| concatenate(&met.operand(operand)?, dimension);
+    met.once(|| (0..met.operand_count()).map(gather).collect())
 }
 
 /// Members' values combined in the order of the group.
 fn all_reduce(cx: &Context<'_>, met: &Met, to_apply: ComputationId) -> Result<Vec<ArrayLiteral>> {
-    (0..met.operand_count())
-        .map(|operand| {
-            let mut values = met.operand(operand)?.into_iter();
-            let first = values.next().ok_or_else(|| Error::internal("an empty group"))?;
-            let shape = first.shape().clone();
-            let n = first.len();
-            let mut sum = first;
-            for value in values {
-                let combined = apply(cx, to_apply, vec![sum, value], n)?;
-                [sum] = crate::lift::take(combined)?;
-            }
-            sum.with_shape(&shape)
-        })
-        .collect()
+    let reduce = |operand| {
+        let mut values = met.operand(operand)?.into_iter();
+        let first = values.next().ok_or_else(|| Error::internal("an empty group"))?;
+        let shape = first.shape().clone();
+        let n = first.len();
+        let mut sum = first;
+        for value in values {
+            let combined = apply(cx, to_apply, vec![sum, value], n)?;
+            [sum] = crate::lift::take(combined)?;
+        }
+        sum.with_shape(&shape)
+    };
+    met.once(|| (0..met.operand_count()).map(reduce).collect())
 }
 
 /// Part `index` of `count` along a dimension.

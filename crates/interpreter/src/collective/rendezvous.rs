@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 use rxla_base::{Code, Error, Result};
-use rxla_hlo::{InstructionId, Literal};
+use rxla_hlo::{ArrayLiteral, InstructionId, Literal};
 
 use crate::options::DeviceId;
 
@@ -39,6 +39,9 @@ pub(crate) enum Programs {
 
 /// What one device brings to a meeting.
 pub(crate) type Contribution = Arc<Vec<Literal>>;
+
+/// What is the same for all members of a meeting, from the first who makes it.
+pub(crate) type Common = Arc<Mutex<Option<Result<Vec<ArrayLiteral>>>>>;
 
 /// A meeting: the instruction, who takes part, and how often this device was there before.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -77,6 +80,7 @@ struct State {
 #[derive(Default)]
 struct Attendance {
     present: BTreeMap<usize, Contribution>,
+    common: Common,
     left: usize,
 }
 
@@ -122,7 +126,8 @@ impl Collectives {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Brings a value and returns everybody's, in the order of `members`.
+    /// Brings a value and returns everybody's, in the order of `members`, with a place for what all make
+    /// of them alike, if it is known that they do.
     pub(crate) fn meet(
         &self,
         device: usize,
@@ -130,10 +135,10 @@ impl Collectives {
         place: &str,
         members: &[usize],
         value: Vec<Literal>,
-    ) -> Result<Vec<Contribution>> {
+    ) -> Result<(Vec<Contribution>, Option<Common>)> {
         let value = Arc::new(value);
         if members == [device] {
-            return Ok(vec![value]);
+            return Ok((vec![value], None));
         }
         let mut state = self.lock();
         let (visits, instruction) = match self.programs {
@@ -170,11 +175,12 @@ impl Collectives {
         let attendance = state.meetings.get_mut(&meeting).ok_or_else(missing)?;
         let values = members.iter().map(|m| attendance.present.get(m).cloned());
         let values = values.collect::<Option<Vec<_>>>().ok_or_else(missing)?;
+        let common = (self.programs == Programs::Same).then(|| Arc::clone(&attendance.common));
         attendance.left += 1;
         if attendance.left == members.len() {
             state.meetings.remove(&meeting);
         }
-        Ok(values)
+        Ok((values, common))
     }
 
     /// Puts a value on a route; the receiver takes values in the order sent.
