@@ -115,8 +115,8 @@ def _address(tensor: _Tensor) -> int:
     return (tensor.data or 0) + tensor.byte_offset
 
 
-def _take_copy(capsule) -> np.ndarray:
-    """A copy of a capsule's tensor; the capsule is used up."""
+def _take_copy(capsule, device) -> jax.Array:
+    """A copy of a capsule's tensor on a device; the capsule is used up."""
     managed = _managed(capsule)
     tensor = managed.tensor
     dtype = _DTYPES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
@@ -124,7 +124,7 @@ def _take_copy(capsule) -> np.ndarray:
         raise BufferError(f"elements of DLPack's type {tensor.code} with {tensor.bits} bits are unknown")
     shape = tuple(tensor.shape[: tensor.ndim])
     if 0 in shape:
-        copy = np.empty(shape, dtype)
+        source = np.empty(shape, dtype)
     else:
         strides = None
         if tensor.strides:
@@ -134,7 +134,12 @@ def _take_copy(capsule) -> np.ndarray:
         # Strides below zero reach to memory before the first element.
         before = -sum((n - 1) * stride for n, stride in zip(shape, strides or []) if stride < 0)
         memory = (ctypes.c_char * size).from_address(_address(tensor) - before)
-        copy = np.ndarray(shape, dtype, memory, before, strides).copy()
+        source = np.ndarray(shape, dtype, memory, before, strides)
+    # The plugin uses what is aligned in place, and copies what is not.
+    if _address(tensor) % _ALIGNMENT == 0:
+        source = source.copy()
+    copy = jax.device_put(source, device)
+    copy.block_until_ready()
     _rename(capsule, _USED)
     if managed.deleter:
         managed.deleter(ctypes.addressof(managed))
@@ -166,8 +171,7 @@ def install(platform: str) -> None:
         aligned = is_ours(device) and _address(_managed(capsule).tensor) % _ALIGNMENT == 0
         if not is_ours(device) or copy is False or (aligned and not copy):
             return inner.dlpack_managed_tensor_to_buffer(capsule, device, stream, copy, *rest)
-        # The copy is nobody else's, so the plugin may keep it.
-        return jax.device_put(_take_copy(capsule), device, may_alias=True)
+        return _take_copy(capsule, device)
 
     def buffer_to_dlpack_managed_tensor(buffer, stream=None):
         if platform == "cpu" or buffer.platform() != platform:
