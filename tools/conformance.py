@@ -14,7 +14,6 @@ import sys
 
 # Why a test fails, by a part of its message; the first that fits counts.
 CAUSES = [
-    ("Array(False, dtype=bool)", "numbers below the smallest normal one: XLA makes them zero, rxla keeps them"),
     ("1 / 9 (11.1%) export_back_compat_test", "what a QR of a singular matrix leaves is rounding, here 1e-6 from LAPACK's in single precision"),
     ("UNIMPLEMENTED", "not built yet"),
 ]
