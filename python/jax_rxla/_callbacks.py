@@ -94,7 +94,8 @@ class _Operand:
         self.__array_interface__ = {
             "version": 3,
             "shape": shape,
-            "typestr": dtype.str,
+            # NumPy cannot tell types of others by their names.
+            "typestr": f"|V{dtype.itemsize}",
             "data": (address, True),
         }
 

@@ -60,6 +60,19 @@ def test_what_a_callback_is_given_stays_and_cannot_be_written():
     assert not any(x.flags.writeable for x in kept)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int4", "uint16", "float8_e5m2", "bfloat16", "complex64"])
+@pytest.mark.parametrize("shape", [(), (3,), (300, 301)])
+def test_callbacks_of_every_kind_of_type(dtype, shape):
+    x = jnp.ones(shape, dtype)
+
+    def same(y):
+        assert (y.dtype, y.shape) == (x.dtype, x.shape)
+        return y
+
+    y = jax.jit(lambda x: jax.pure_callback(same, x, x))(x)
+    np.testing.assert_array_equal(np.asarray(y), np.asarray(x))
+
+
 def test_programs_with_callbacks_are_compiled():
     program = """
 import jax, jax.numpy as jnp
