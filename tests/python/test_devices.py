@@ -229,3 +229,22 @@ def test_shardings_without_shardy(mesh):
         assert result.sharding.is_equivalent_to(sharding, 2)
     finally:
         jax.config.update("jax_use_shardy_partitioner", True)
+
+
+def test_callbacks_of_divided_programs_happen_once(mesh):
+    seen = []
+
+    def see(x):
+        seen.append(x.shape)
+        return x
+
+    def body(x):
+        y = jax.pure_callback(see, x, x) * 2
+        z = jax.experimental.io_callback(see, y, y, ordered=False)
+        jax.debug.callback(see, z.sum())
+        return z + 1
+
+    x = jax.device_put(X, NamedSharding(mesh, P("x", "y")))
+    np.testing.assert_array_equal(jax.jit(body)(x), 2 * X + 1)
+    jax.effects_barrier()
+    assert sorted(seen) == [(), (8, 4), (8, 4)]

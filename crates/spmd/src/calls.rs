@@ -43,12 +43,29 @@ pub(crate) fn rewrite(divider: &mut Divider<'_>, call: InstructionId) -> Result<
         && device < divider.devices.partitions
     {
         divider.whole_operands(call)?;
-        return one_device::make(divider.module, call, device, divider.devices);
+        return one_device::make(divider.module, &[call], device, divider.devices);
     }
     if let Some(partitioner) = divider.custom.partitioner(&name) {
         return by_partitioner(divider, call, &*partitioner);
     }
     divider.by_rule(call)
+}
+
+/// Has one device exchange with the host what is said to be exchanged on one: the end of a transfer
+/// says so, and its start goes with it.
+pub(crate) fn transfer(divider: &mut Divider<'_>, end: InstructionId) -> Result<()> {
+    let start = divider.module[end].operands()[0];
+    let is_with_host = match &divider.module[start].op {
+        Op::Send(send) => send.is_host_transfer,
+        Op::Recv(recv) => recv.is_host_transfer,
+        _ => false,
+    };
+    match one_device::device(divider.module, end) {
+        Some(device) if is_with_host && device < divider.devices.partitions => {
+            one_device::make(divider.module, &[start, end], device, divider.devices)
+        }
+        _ => divider.by_rule(end),
+    }
 }
 
 fn marker(divider: &mut Divider<'_>, call: InstructionId, operand: InstructionId) -> Result<()> {

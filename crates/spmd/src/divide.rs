@@ -204,6 +204,7 @@ impl Divider<'_> {
             Op::While(op) => self.repeat(id, operands[0], op),
             Op::Conditional(op) => self.branch(id, &operands, &op),
             Op::CustomCall(_) => crate::calls::rewrite(self, id),
+            Op::SendDone(_) | Op::RecvDone(_) => crate::calls::transfer(self, id),
             _ => self.by_rule(id),
         }
     }

@@ -1,6 +1,6 @@
-//! Custom calls that one device makes for all: callbacks to the host above all, which must happen
-//! once. The call moves into a branch that only that device takes, and its results go from there to
-//! the others.
+//! Custom calls and transfers with the host that one device makes for all: callbacks above all, which
+//! must happen once. The call moves into a branch that only that device takes, and its results go from
+//! there to the others.
 
 use rxla_base::Result;
 use rxla_hlo::op::{AfterAll, ComparisonDirection, Conditional, PartitionId};
@@ -9,7 +9,7 @@ use rxla_hlo::{ComputationId, InstructionId, Literal, Module, Op, Shape, Shardin
 use crate::error;
 use crate::move_parts::{self, Devices};
 
-/// The device that a custom call says to be made on, if it says one.
+/// The device that an instruction says to be made on, if it says one.
 pub(crate) fn device(module: &Module, call: InstructionId) -> Option<usize> {
     fn of(sharding: &Sharding) -> Option<usize> {
         match sharding {
@@ -27,27 +27,33 @@ pub(crate) fn device(module: &Module, call: InstructionId) -> Option<usize> {
     of(module[call].info()?.sharding.as_ref()?)
 }
 
-/// Makes only `device` make the call.
+/// Makes only `device` make the call: an instruction, or several of which each has the one before it
+/// as its operand and nobody else has.
 pub(crate) fn make(
     module: &mut Module,
-    call: InstructionId,
+    call: &[InstructionId],
     device: usize,
     devices: Devices,
 ) -> Result<()> {
-    let computation = module[call].parent();
-    let operands = module[call].operands().to_vec();
+    let (Some(&first), Some(&last)) = (call.first(), call.last()) else { return Ok(()) };
+    let computation = module[first].parent();
+    let operands = module[first].operands().to_vec();
     let shapes: Vec<Shape> = operands.iter().map(|&o| module[o].shape.clone()).collect();
     let made = branch(module, "made_here", &shapes, |module, branch, arguments| {
-        let (op, shape) = (module[call].op.clone(), module[call].shape.clone());
-        let info = module[call].info().cloned();
-        let copy = module.add_instruction(branch, "custom-call", op, shape, arguments);
-        if let Some(mut info) = info {
-            info.sharding = None;
-            *module[copy].info_mut() = info;
+        let mut operands = arguments.to_vec();
+        for &id in call {
+            let (op, shape) = (module[id].op.clone(), module[id].shape.clone());
+            let (info, name) = (module[id].info().cloned(), op.name());
+            let copy = module.add_instruction(branch, name, op, shape, &operands);
+            if let Some(mut info) = info {
+                info.sharding = None;
+                *module[copy].info_mut() = info;
+            }
+            operands = vec![copy];
         }
-        Ok(copy)
+        Ok(operands[0])
     })?;
-    let result = module[call].shape.clone();
+    let result = module[last].shape.clone();
     let left = branch(module, "made_elsewhere", &shapes, |module, branch, _| {
         nothing(module, branch, &result)
     })?;
@@ -60,9 +66,9 @@ pub(crate) fn make(
     let chosen =
         module.add(computation, conditional, &[is_here, arguments, arguments]).map_err(error)?;
     let everywhere = spread(module, chosen, device, devices)?;
-    module.replace_all_uses(call, everywhere);
-    // It has effects, so it must go and not just be unused.
-    module.remove_instruction(call);
+    module.replace_all_uses(last, everywhere);
+    // They have effects, so they must go and not just be unused.
+    call.iter().rev().for_each(|&id| module.remove_instruction(id));
     Ok(())
 }
 
