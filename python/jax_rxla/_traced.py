@@ -15,6 +15,10 @@ from jax._src import compiler
 from jax_rxla._library import library
 
 
+# The bound of the client, whose reason is there.
+_LARGEST_KEPT = 16 << 20
+
+
 def install(platform: str) -> None:
     compile_and_load = compiler.backend_compile_and_load
 
@@ -27,6 +31,8 @@ def install(platform: str) -> None:
         if backend.platform != platform or several or host_callbacks:
             return compiled()
         name = _name(module, options)
+        if len(name) > _LARGEST_KEPT:
+            return compiled()
         if (found := _recall(name)) is not None:
             try:
                 return backend.deserialize_executable(found, executable_devices, options)

@@ -68,6 +68,11 @@ pub struct Output {
     pub memory: MemoryKind,
 }
 
+/// Programs of more bytes are not kept as a whole: nearly all of them are constants, which are written
+/// as slowly as they are compiled, and push everything else out of the cache. The Python package has
+/// the same bound.
+const LARGEST_KEPT: usize = 16 << 20;
+
 impl Executable {
     pub(crate) fn compile_source(
         backends: &[Arc<dyn Backend>],
@@ -80,8 +85,9 @@ impl Executable {
         // Only the first one: others are asked where it cannot, which it says when it compiles. And
         // only for one device: what several run is not the module that was read, nor is what somebody
         // transforms. And what is to be dumped has to be compiled, as has what is compiled in some
-        // unusual way.
-        let kept = options.replicas * options.partitions == 1
+        // unusual way. The code of the parts of a large program is kept all the same.
+        let kept = source.bytes.len() <= LARGEST_KEPT
+            && options.replicas * options.partitions == 1
             && !transforms::any()
             && !options.flags.dumps()
             && options.flags.changed(|area| area == Area::Code).is_empty();

@@ -67,6 +67,10 @@ fn client(directory: &Path) -> Client {
     Client::new(ClientOptions { backends, ..ClientOptions::default() }).unwrap()
 }
 
+fn scratch(name: &str) -> Scratch {
+    Scratch(std::env::temp_dir().join(format!("rxla-{name}-{}", std::process::id())))
+}
+
 fn compile(client: &Client, text: &str) -> rxla::LoadedExecutable {
     let bytes = Arc::from(text.as_bytes());
     let source = Source { format: Format::HloText, options: ReadOptions::default(), bytes };
@@ -99,8 +103,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn a_kept_program_is_the_program() {
-    let name = format!("rxla-kept-{}", std::process::id());
-    let scratch = Scratch(std::env::temp_dir().join(name));
+    let scratch = scratch("kept");
     let directory = scratch.0.as_path();
     let first = results(&client(directory));
     let made = files(directory);
@@ -127,4 +130,20 @@ fn a_kept_program_is_the_program() {
         fs::write(largest, &program[..at]).unwrap();
         assert_eq!(results(&client(directory)), first, "cut at {at}");
     }
+}
+
+/// Of a program that is large, which is to say of large constants, only the code is kept.
+#[test]
+fn large_programs_are_not_kept_whole() {
+    let scratch = scratch("large");
+    let directory = scratch.0.as_path();
+    // Not the other test's program, whose code this process has.
+    let program = PROGRAM.replace("tanh", "cosine");
+    compile(&client(directory), &format!("{program}/*{}*/", " ".repeat(16 << 20)));
+    let code = files(directory);
+    assert!(!code.is_empty());
+    compile(&client(directory), &program);
+    let both = files(directory);
+    assert_eq!(both.len(), code.len() + 1);
+    assert!(code.iter().all(|file| both.contains(file)));
 }
