@@ -91,6 +91,8 @@ export! { KERNELS:
         as (run: Run, a: In, taus: In, b: Out, code: Code) -> Status;
     "rxla_syevd" = linear::rxla_syevd
         as (run: Run, a: In, vectors: Out, values: Out, failures: Numbers, code: Code) -> Status;
+    "rxla_eigh" = linear::rxla_eigh
+        as (run: Run, a: In, vectors: Out, values: Out, code: Code) -> Status;
     "rxla_gesdd" = linear::rxla_gesdd
         as (run: Run, a: In, copy: Out, values: Out, left: Out, right: Out, failures: Numbers,
             code: Code) -> Status;

@@ -6,6 +6,7 @@ use rxla_hlo::op::{CustomCall, Largest, TopK};
 use rxla_hlo::{ArrayLiteral, InstructionId, Literal, Shape};
 
 use crate::context::Context;
+use crate::decompositions;
 use crate::dispatch::{array_shape, arrays};
 use crate::layer_norm::layer_norm;
 use crate::lift::take;
@@ -77,6 +78,11 @@ pub(crate) fn custom_call(
         "AllocateBuffer" if operands.is_empty() => {
             Ok(ArrayLiteral::zeros(array_shape(&instruction.shape)?)?.into())
         }
+        "Qr" => decompositions::qr(arrays(operands)?, &instruction.shape),
+        "ProductOfElementaryHouseholderReflectors" => {
+            Ok(decompositions::product_of_reflections(arrays(operands)?)?.into())
+        }
+        "Eigh" => decompositions::eigh(arrays(operands)?, config),
         "TopK" => top_k(arrays(operands)?, &instruction.shape),
         "SliceToDynamic" => slice_to_dynamic(arrays(operands)?, &instruction.shape),
         "PadToStatic" => pad_to_static(arrays(operands)?, &instruction.shape),

@@ -27,6 +27,7 @@ mod context;
 mod control;
 mod convolution;
 mod custom_call;
+mod decompositions;
 mod dispatch;
 mod dot;
 mod dynamic_slice;

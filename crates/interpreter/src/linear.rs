@@ -123,7 +123,7 @@ pub(crate) fn triangular_solve(
 }
 
 /// The size of the square matrices in the last two dimensions.
-fn square(operand: &ArrayLiteral) -> Result<usize> {
+pub(crate) fn square(operand: &ArrayLiteral) -> Result<usize> {
     match operand.dims()[..] {
         [.., rows, columns] if rows == columns => Ok(rows as usize),
         _ => Err(Error::invalid_argument(format!(
@@ -133,7 +133,7 @@ fn square(operand: &ArrayLiteral) -> Result<usize> {
     }
 }
 
-fn back(values: ArrayLiteral, to: ElementType) -> Result<ArrayLiteral> {
+pub(crate) fn back(values: ArrayLiteral, to: ElementType) -> Result<ArrayLiteral> {
     if to.is_complex() {
         return to_type(values, to);
     }

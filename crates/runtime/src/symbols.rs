@@ -12,8 +12,8 @@ use crate::copy::rxla_copy;
 use crate::dot::rxla_dot;
 use crate::fourier::rxla_fft;
 use crate::linear::{
-    rxla_cholesky, rxla_geqrf, rxla_gesdd, rxla_getrf, rxla_orgqr, rxla_potrf, rxla_syevd,
-    rxla_triangular_solve,
+    rxla_cholesky, rxla_eigh, rxla_geqrf, rxla_gesdd, rxla_getrf, rxla_orgqr, rxla_potrf,
+    rxla_syevd, rxla_triangular_solve,
 };
 use crate::pool::rxla_parallel_for;
 use crate::scratch::{rxla_scratch_give_back, rxla_scratch_take};
@@ -62,6 +62,7 @@ const TABLE: &[Symbol] = table! {
     "rxla_convolution" => rxla_convolution,
     "rxla_copy" => rxla_copy,
     "rxla_dot" => rxla_dot,
+    "rxla_eigh" => rxla_eigh,
     "rxla_fft" => rxla_fft,
     "rxla_geqrf" => rxla_geqrf,
     "rxla_gesdd" => rxla_gesdd,

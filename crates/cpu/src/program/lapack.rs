@@ -2,6 +2,9 @@
 //! `getrf`, `trsm`, `geqrf`, `orgqr`, `syevd`, and but for vectors of large matrices `gesdd`. All others go to whoever has
 //! registered their handlers.
 //!
+//! And those that XLA's own library of builders makes, which PyTorch/XLA and TensorFlow use: `Qr`,
+//! `ProductOfElementaryHouseholderReflectors`, `Eigh`.
+//!
 //! Arrays are row-major here whatever layouts the call asks for, so nothing is transposed.
 
 use rxla_base::{Error, Result};
@@ -23,14 +26,15 @@ pub(super) fn call(
     id: InstructionId,
     op: &op::CustomCall,
 ) -> Option<(&'static str, Result<Vec<i64>, Error>)> {
-    if op.api_version != Some(CustomCallApiVersion::TypedFfi) {
-        return None;
-    }
-    let target = op.custom_call_target.strip_prefix("lapack_")?.strip_suffix("_ffi")?;
-    let (kind, function) = target.split_at_checked(1)?;
-    if !matches!(kind, "s" | "d" | "c" | "z") {
-        return None;
-    }
+    let function = match op.custom_call_target.as_str() {
+        target @ ("Qr" | "ProductOfElementaryHouseholderReflectors" | "Eigh") => target,
+        target if op.api_version == Some(CustomCallApiVersion::TypedFfi) => {
+            let (kind, function) =
+                target.strip_prefix("lapack_")?.strip_suffix("_ffi")?.split_at_checked(1)?;
+            matches!(kind, "s" | "d" | "c" | "z").then_some(function)?
+        }
+        _ => return None,
+    };
     let config = module[id].info().map_or("", |info| info.backend_config.as_str());
     let letter = |name: &str| letter(config, name);
     let shape = |&operand: &InstructionId| module[operand].shape.as_array();
@@ -94,7 +98,7 @@ pub(super) fn call(
             };
             (TRIANGULAR_SOLVE, fits.then_some(solve)?.encode())
         }
-        ("geqrf", &[operand], &[result, taus]) => {
+        ("geqrf" | "Qr", &[operand], &[result, taus]) => {
             let (batch, rows, columns) = matrices(operand)?;
             let outer = operand.dims.get(..operand.rank().checked_sub(2)?)?;
             let reflections = rows.min(columns);
@@ -106,7 +110,11 @@ pub(super) fn call(
             let description = Qr { element, batch, rows, columns, reflections };
             ("rxla_geqrf", fits.then_some(description)?.encode())
         }
-        ("orgqr" | "ungqr", &[operand, taus], &[result]) => {
+        (
+            "orgqr" | "ungqr" | "ProductOfElementaryHouseholderReflectors",
+            &[operand, taus],
+            &[result],
+        ) => {
             let (batch, rows, columns) = matrices(operand)?;
             let outer = operand.dims.get(..operand.rank().checked_sub(2)?)?;
             let reflections = usize::try_from(*taus.dims.last()?).ok()?;
@@ -121,23 +129,25 @@ pub(super) fn call(
             ("rxla_orgqr", fits.then_some(description)?.encode())
         }
         ("syevd" | "heevd", &[operand], &[result, values, failures]) => {
-            let (batch, size, columns) = matrices(operand)?;
             let outer = operand.dims.get(..operand.rank().checked_sub(2)?)?;
             let vectors = match letter("mode")? {
                 b'V' => Wanted::Some,
                 b'N' => Wanted::Nothing,
                 _ => return None,
             };
-            let fits = size == columns
-                && operand.same_dims(result)
-                && operand.element_type == result.element_type
-                && values.element_type == operand.element_type.real_part()
-                && values.dims[..] == *[outer, &[size as i64]].concat()
-                && numbers(failures, outer);
             let triangle = triangle(letter("uplo")?)?;
-            let element = number(operand.element_type)?;
-            let description = Eigen { element, batch, size, triangle, vectors };
-            ("rxla_syevd", fits.then_some(description)?.encode())
+            let description = eigen(operand, result, values, triangle, vectors)?;
+            ("rxla_syevd", numbers(failures, outer).then_some(description)?.encode())
+        }
+        ("Eigh", &[operand], &[result, values]) => {
+            // `lower,sort_eigenvalues,max_iter,tol`: they come sorted, and exactly.
+            let triangle = match config.split(',').next()?.trim() {
+                "1" => Triangle::Lower,
+                "0" => Triangle::Upper,
+                _ => return None,
+            };
+            let description = eigen(operand, result, values, triangle, Wanted::Some)?;
+            ("rxla_eigh", description.encode())
         }
         ("gesdd", &[operand], &[copy, values, left, right, failures]) => {
             let (batch, rows, columns) = matrices(operand)?;
@@ -182,6 +192,24 @@ fn cholesky(operand: &ArrayShape, triangle: Triangle) -> Option<Cholesky> {
 fn lu(operand: &ArrayShape) -> Option<Lu> {
     let (batch, rows, columns) = matrices(operand)?;
     Some(Lu { element: number(operand.element_type)?, batch, rows, columns })
+}
+
+fn eigen(
+    operand: &ArrayShape,
+    result: &ArrayShape,
+    values: &ArrayShape,
+    triangle: Triangle,
+    vectors: Wanted,
+) -> Option<Eigen> {
+    let (batch, size, columns) = matrices(operand)?;
+    let outer = operand.dims.get(..operand.rank().checked_sub(2)?)?;
+    let fits = size == columns
+        && operand.same_dims(result)
+        && operand.element_type == result.element_type
+        && values.element_type == operand.element_type.real_part()
+        && values.dims[..] == *[outer, &[size as i64]].concat();
+    let element = number(operand.element_type)?;
+    fits.then_some(Eigen { element, batch, size, triangle, vectors })
 }
 
 fn triangle(letter: u8) -> Option<Triangle> {

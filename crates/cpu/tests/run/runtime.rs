@@ -1,9 +1,12 @@
 //! What the runtime's kernels do: products, convolutions, sorts, transforms, linear algebra.
 
 use rxla_cpu::{Options, compile};
+use rxla_hlo::Literal;
 use rxla_hlo::literal::Tolerance;
+use rxla_hlo::text::parse_literal;
+use rxla_interpreter::{Interpreter, Options as World};
 
-use crate::{check, check_within, module};
+use crate::{check, check_within, leaves, module};
 
 #[test]
 fn products_and_convolutions_of_the_runtime() {
@@ -78,4 +81,95 @@ fn transforms_and_linear_algebra_of_the_runtime() {
     let module = module(text);
     assert_eq!(compile(&module, &Options::default()).unwrap().fallbacks().len(), 0);
     check_within(text, &inputs, Tolerance::within(1e-5, 1e-5));
+}
+
+/// Factors, what the factors make, and eigenvectors without their signs: `A V` over `V`.
+fn decompositions(ty: &str, real: &str) -> String {
+    // Imaginary parts, also on the diagonal, where nobody may read them; and the Hermitian matrix.
+    let (make, adjoint, diagonal) = if ty == real {
+        ("copy(X)", "transpose(b), dimensions={1,0}", "copy(b)")
+    } else {
+        ("complex(X, X_reversed)", "complex(b_real, b_negated)", "complex(p_b, b_zeros)")
+    };
+    let complex = format!(
+        "p_a_reversed = {real}[2,4,3] reverse(p_a), dimensions={{0,1,2}}
+         p_b_reversed = {real}[3,3] reverse(p_b), dimensions={{0,1}}
+         b_real = {real}[3,3] transpose(p_b), dimensions={{1,0}}
+         b_imaginary = {real}[3,3] transpose(p_b_reversed), dimensions={{1,0}}
+         b_negated = {real}[3,3] negate(b_imaginary)
+         b_zero = {real}[] constant(0)
+         b_zeros = {real}[3,3] broadcast(b_zero), dimensions={{}}"
+    );
+    let complex = if ty == real { "" } else { &complex };
+    let (make_a, make_b) = (make.replace('X', "p_a"), make.replace('X', "p_b"));
+    format!(
+        "HloModule m
+        ENTRY e {{
+          p_a = {real}[2,4,3] parameter(0)
+          p_b = {real}[3,3] parameter(1)
+          {complex}
+          a = {ty}[2,4,3] {make_a}
+          b = {ty}[3,3] {make_b}
+          qr = ({ty}[2,4,3], {ty}[2,3]) custom-call(a), custom_call_target=\"Qr\"
+          packed = {ty}[2,4,3] get-tuple-element(qr), index=0
+          taus = {ty}[2,3] get-tuple-element(qr), index=1
+          q = {ty}[2,4,3] custom-call(packed, taus),
+            custom_call_target=\"ProductOfElementaryHouseholderReflectors\"
+          i = s32[2,3,3] iota(), iota_dimension=1
+          j = s32[2,3,3] iota(), iota_dimension=2
+          upper = pred[2,3,3] compare(i, j), direction=LE
+          top = {ty}[2,3,3] slice(packed), slice={{[0:2], [0:3], [0:3]}}
+          zeros = {ty}[2,3,3] subtract(top, top)
+          r = {ty}[2,3,3] select(upper, top, zeros)
+          again = {ty}[2,4,3] dot(q, r), lhs_batch_dims={{0}}, rhs_batch_dims={{0}},
+            lhs_contracting_dims={{2}}, rhs_contracting_dims={{1}}
+          rest = {ty}[2,4,3] subtract(again, a)
+          lo = ({ty}[3,3], {real}[3]) custom-call(b), custom_call_target=\"Eigh\",
+            backend_config=\"1,1,100,0.000001\"
+          up = ({ty}[3,3], {real}[3]) custom-call(b), custom_call_target=\"Eigh\",
+            backend_config=\"0,1,100,0.000001\"
+          v = {ty}[3,3] get-tuple-element(lo), index=0
+          w = {real}[3] get-tuple-element(lo), index=1
+          x = {real}[3] get-tuple-element(up), index=1
+          k = s32[3,3] iota(), iota_dimension=0
+          l = s32[3,3] iota(), iota_dimension=1
+          below = pred[3,3] compare(k, l), direction=GT
+          above = pred[3,3] compare(k, l), direction=LT
+          adjoint = {ty}[3,3] {adjoint}
+          diagonal = {ty}[3,3] {diagonal}
+          half = {ty}[3,3] select(below, b, diagonal)
+          h = {ty}[3,3] select(above, adjoint, half)
+          hv = {ty}[3,3] dot(h, v), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+          ratios = {ty}[3,3] divide(hv, v)
+          ROOT t = ({ty}[2,4,3], {ty}[2,3], {ty}[2,4,3], {real}[3], {real}[3], {ty}[3,3])
+            tuple(packed, taus, rest, w, x, ratios)
+        }}"
+    )
+}
+
+#[test]
+fn decompositions_of_the_library_of_builders() {
+    let a = "{{{1,2,4},{-1,0.5,3},{3,0,0},{1,2,-2}},{{-2,0,1},{0,3,1},{0,1,1},{0,4,2}}}";
+    let b = "{{4,9,9},{1,5,9},{0.5,2,6}}";
+    for (ty, real) in [("f32", "f32"), ("f64", "f64"), ("c64", "f32"), ("c128", "f64")] {
+        let text = decompositions(ty, real);
+        let inputs = [format!("{real}[2,4,3] {a}"), format!("{real}[3,3] {b}")];
+        let literals = inputs.iter().map(|text| parse_literal(text).unwrap()).collect();
+        let module = module(&text);
+        let found = Interpreter::new(module.clone()).run(literals, &World::default()).unwrap();
+        let [_, _, rest, values, _, ratios] = &leaves(found)[..] else { panic!("six results") };
+        // The factors make the matrix, and each vector is as many times itself as its value says.
+        let doubles = |literal: &Literal| -> Vec<f64> {
+            let array = literal.as_array().unwrap();
+            (0..array.len()).map(|index| array.complex(index).unwrap().re).collect()
+        };
+        assert!(doubles(rest).iter().all(|rest| rest.abs() < 1e-5), "{rest:?}");
+        let values = doubles(values);
+        for (index, ratio) in doubles(ratios).iter().enumerate() {
+            assert!((ratio - values[index % 3]).abs() < 1e-4, "{ratios:?} {values:?}");
+        }
+        assert_eq!(compile(&module, &Options::default()).unwrap().fallbacks().len(), 0, "{ty}");
+        let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
+        check_within(&text, &inputs, Tolerance::within(2e-5, 2e-5));
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::common::{elements, expect, module};
+use crate::common::{elements, expect, module, try_run};
 use rxla_base::{Error, Result};
 use rxla_hlo::{Literal, Shape};
 use rxla_interpreter::{CustomCallRequest, CustomCalls, DeviceId, Host, Options, evaluate};
@@ -119,4 +119,48 @@ ENTRY e {
 ",
         "4 4; 1 3",
     );
+}
+
+#[test]
+fn decompositions_in_a_custom_call() {
+    let program = |call: &str| {
+        format!(
+            "HloModule m\nENTRY e {{\n  a = bf16[2,2] constant({{{{3,0}},{{4,5}}}})\n  t = bf16[3] constant({{1,1,1}})\n  {call}\n}}\n"
+        )
+    };
+    expect(
+        &program("ROOT r = (bf16[2,2], bf16[2]) custom-call(a), custom_call_target=\"Qr\""),
+        "-5 -4 0.5 3; 1.602 0",
+    );
+    expect(
+        &program(
+            "ROOT r = (bf16[2,2], bf16[2]) custom-call(a), custom_call_target=\"Eigh\", backend_config=\"0,1,15,0.01\"",
+        ),
+        "1 0 0 1; 3 5",
+    );
+    for (call, message) in [
+        (
+            "ROOT r = (bf16[2,2], bf16[3]) custom-call(a), custom_call_target=\"Qr\"",
+            "`Qr` gives `(bf16[2,2], bf16[2])`, not `(bf16[2,2], bf16[3])`",
+        ),
+        (
+            "ROOT r = (bf16[2,2], bf16[2]) custom-call(a), custom_call_target=\"Eigh\"",
+            "`Eigh` with the configuration ``: `1,…` or `0,…` is due, the triangle",
+        ),
+        (
+            "ROOT r = bf16[2,2] custom-call(a, t), custom_call_target=\"ProductOfElementaryHouseholderReflectors\"",
+            "`ProductOfElementaryHouseholderReflectors` of `bf16[2,2]` with `bf16[3]`",
+        ),
+        (
+            "ROOT r = bf16[2,2] custom-call(a), custom_call_target=\"ProductOfElementaryHouseholderReflectors\"",
+            "",
+        ),
+        (
+            "ROOT r = (bf16[3], bf16[2]) custom-call(t), custom_call_target=\"Qr\"",
+            "matrices are due",
+        ),
+    ] {
+        let error = try_run(&program(call), Vec::new()).unwrap_err();
+        assert!(error.message.contains(message), "{error}");
+    }
 }

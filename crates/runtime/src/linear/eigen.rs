@@ -1,4 +1,4 @@
-//! `rxla_syevd`: eigenvalues and eigenvectors of Hermitian matrices, by reflections to three diagonals and
+//! `rxla_syevd` and `rxla_eigh`: eigenvalues and eigenvectors of Hermitian matrices, by reflections to three diagonals and
 //! implicit QL steps; the diagonals of large ones whose vectors are wanted are divided ([`divide`]).
 
 use num_complex::Complex;
@@ -39,7 +39,7 @@ pub struct Eigen {
 }
 
 impl Eigen {
-    /// The array for [`rxla_syevd`].
+    /// The array for [`rxla_syevd`] and [`rxla_eigh`].
     pub fn encode(&self) -> Result<Vec<i64>> {
         check(self.element)?;
         let sizes = [self.batch as i64, self.size as i64];
@@ -50,7 +50,7 @@ impl Eigen {
 
 /// What LAPACK calls `syevd` and `heevd`: eigenvalues in ascending order and, in columns, the vectors.
 /// `failures` gets 0 for each matrix, or a number above, where the matrix is not finite or nothing converges;
-/// then results are NaN.
+/// then results are NaN. It may be null.
 ///
 /// # Safety
 ///
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn rxla_syevd(
         let half = if code.next() == 0 { Triangle::Lower } else { Triangle::Upper };
         let wanted = code.next() != 0;
         if batch == 0 || size == 0 {
-            if batch > 0 {
+            if batch > 0 && !failures.is_null() {
                 // SAFETY: the caller's promise.
                 unsafe { std::ptr::write_bytes(failures, 0, batch) };
             }
@@ -95,12 +95,30 @@ pub unsafe extern "C" fn rxla_syevd(
                         matrix.fill(T::NAN);
                         values.fill(P::NAN);
                     }
-                    failures.get().add(index).write(i32::from(!converged));
+                    if !failures.get().is_null() {
+                        failures.get().add(index).write(i32::from(!converged));
+                    }
                 }
                 Ok(())
             })
         })
     })
+}
+
+/// What XLA calls `Eigh`: as [`rxla_syevd`], but that only NaN tells of a failure.
+///
+/// # Safety
+///
+/// As for [`rxla_syevd`].
+pub unsafe extern "C" fn rxla_eigh(
+    context: *const Context,
+    operand: *const u8,
+    vectors: *mut u8,
+    values: *mut u8,
+    code: *const i64,
+) -> Status {
+    // SAFETY: the caller's promise; nothing is written where there are no failures.
+    unsafe { rxla_syevd(context, operand, vectors, values, std::ptr::null_mut(), code) }
 }
 
 for_each_set! {

@@ -40,7 +40,7 @@ use number::{Number, Strided};
 use panel::Conjugation;
 use triangular::System;
 
-pub use eigen::{Eigen, Wanted, rxla_syevd};
+pub use eigen::{Eigen, Wanted, rxla_eigh, rxla_syevd};
 pub use qr::{Qr, rxla_geqrf, rxla_orgqr};
 pub use singular::{Singular, rxla_gesdd};
 
