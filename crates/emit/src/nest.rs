@@ -47,6 +47,9 @@ const VECTORS: [i64; 2] = [4, 8];
 /// As many copies of a body, and values in all copies together, at most.
 const MOST_COPIES: i64 = 16;
 const MOST_VALUES: i64 = 1500;
+/// As many sines in all copies together where elements are too few to make good for compiling them.
+const MOST_SINES: i64 = 4;
+const FEW_ELEMENTS: i64 = 4096;
 /// A loop that is split among threads has at least so many units, if dimensions allow.
 pub(crate) const FEW_UNITS: i64 = 64;
 /// The most rounds of a loop in a unit: four vectors of 64 lanes.
@@ -79,6 +82,7 @@ impl Emitter<'_> {
         }
         let mut copies = 1;
         let alone = loops.len() == 1;
+        let is_small = dims.iter().product::<i64>() < FEW_ELEMENTS;
         for each in loops.iter_mut().rev() {
             let size = each.size();
             let is_vector = kind == LoopKind::Vector && VECTORS.contains(&size);
@@ -86,6 +90,7 @@ impl Emitter<'_> {
                 || (is_vector && copies == 1 && !alone)
                 || copies * size > MOST_COPIES
                 || copies * size * self.plan.body_values > MOST_VALUES
+                || (is_small && copies * size * self.plan.body_sines > MOST_SINES)
             {
                 break;
             }

@@ -18,6 +18,8 @@ pub(crate) enum NestId {
 pub(crate) struct Plan {
     /// How many values the body of a first run had.
     pub(crate) body_values: i64,
+    /// How many of them are sines and their like, each of which LLVM takes as long for as for dozens of others.
+    pub(crate) body_sines: i64,
     nests: FxHashMap<NestId, NestPlan>,
     across: FxHashMap<NestId, Across>,
 }

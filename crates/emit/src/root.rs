@@ -3,7 +3,8 @@
 use rustc_hash::FxHashMap;
 use rxla_base::{Error, Result};
 use rxla_hlo::{ArrayShape, InstructionId, Module, Op};
-use rxla_kernel::{Builder, Linkage, Type, Value};
+use rxla_kernel::maths::takes_turns;
+use rxla_kernel::{self as kernel, Builder, Linkage, Statement, Type, Value};
 
 use crate::affine::Index;
 use crate::cost::cost_of;
@@ -36,10 +37,16 @@ pub(crate) fn look(module: &Module, id: InstructionId, aliases: &[Alias]) -> Res
         }
         let mut plan = plan.finished(&learned);
         plan.body_values = function.types.len() as i64;
+        function.body.walk(&mut |statement| plan.body_sines += i64::from(is_sine(statement)));
         let cost = cost_of(module, id, &function);
         return Ok(Look { plan, cost, learned });
     }
     unreachable!("the loop ends by itself")
+}
+
+fn is_sine(statement: &Statement) -> bool {
+    let Statement::Let { op: kernel::Op::Unary(op, _), .. } = statement else { return false };
+    op.is_maths() && !takes_turns(*op)
 }
 
 fn scratch(

@@ -225,13 +225,35 @@ fn short_lines_of_groups() {
              }}"
         );
         check(&text);
-        let (module, id) = fused(&text);
-        let mut builder = Builder::new("kernel", Linkage::Kernel, None);
-        let sources = [0, 1].map(|_| Source::Memory(builder.buffer_parameter(1)));
-        let destination = Destination::Memory(builder.buffer_parameter(1));
-        crate::emit(&mut builder, &module, id, &sources, &[destination], Part::All).unwrap();
-        let kernel = rxla_kernel::Module { functions: vec![builder.finish()] }.to_string();
-        assert_eq!(kernel.matches("store").count(), 1, "{kernel}");
+        assert_eq!(kernel(&text).matches("store").count(), 1, "{text}");
+    }
+}
+
+/// The kernel of a program of two operands and a result, as text.
+fn kernel(text: &str) -> String {
+    let (module, id) = fused(text);
+    let mut builder = Builder::new("kernel", Linkage::Kernel, None);
+    let sources = [0, 1].map(|_| Source::Memory(builder.buffer_parameter(1)));
+    let destination = Destination::Memory(builder.buffer_parameter(1));
+    crate::emit(&mut builder, &module, id, &sources, &[destination], Part::All).unwrap();
+    rxla_kernel::Module { functions: vec![builder.finish()] }.to_string()
+}
+
+/// Short lines are written out for the sake of speed, but sines only where there are many lines.
+#[test]
+fn few_copies_of_sines() {
+    for (rows, sines) in [(7, 1), (2000, 5)] {
+        let text = format!(
+            "HloModule test
+             ENTRY main {{
+               p0 = f32[{rows},5] parameter(0)
+               p1 = f32[5] parameter(1)
+               b = f32[{rows},5] broadcast(p1), dimensions={{1}}
+               a = f32[{rows},5] add(p0, b)
+               ROOT r = f32[{rows},5] sine(a)
+             }}"
+        );
+        assert_eq!(kernel(&text).matches(" sin ").count(), sines, "{text}");
     }
 }
 
