@@ -51,13 +51,7 @@ pub(crate) fn custom_call(
         };
         if let Some(result) = registry.call(&request, operands.clone()) {
             let result = crate::plan::without_layout(&result?);
-            if !result.shape().compatible(&instruction.shape.without_layout()) {
-                return Err(Error::internal(format!(
-                    "custom call `{target}` gives `{}` where `{}` is due",
-                    result.shape(),
-                    instruction.shape
-                )));
-            }
+            check(target, &result, &instruction.shape).map_err(Error::internal)?;
             return Ok(result);
         }
     }
@@ -72,26 +66,38 @@ pub(crate) fn custom_call(
         let [operand] = take(arrays(operands)?)?;
         return Ok(quantize::quantize(operand, config, direction, &instruction.shape)?.into());
     }
-    match target {
+    let result = match target {
         "__onednn$layernorm" => Ok(layer_norm(&arrays(operands)?, config)?.into()),
         // Memory that is written before it is read.
         "AllocateBuffer" if operands.is_empty() => {
             Ok(ArrayLiteral::zeros(array_shape(&instruction.shape)?)?.into())
         }
-        "Qr" => decompositions::qr(arrays(operands)?, &instruction.shape),
+        "Qr" => decompositions::qr(arrays(operands)?),
         "ProductOfElementaryHouseholderReflectors" => {
             Ok(decompositions::product_of_reflections(arrays(operands)?)?.into())
         }
         "Eigh" => decompositions::eigh(arrays(operands)?, config),
         "TopK" => top_k(arrays(operands)?, &instruction.shape),
-        "SliceToDynamic" => slice_to_dynamic(arrays(operands)?, &instruction.shape),
+        // Its sizes are those of this run, not those of the instruction.
+        "SliceToDynamic" => return slice_to_dynamic(arrays(operands)?, &instruction.shape),
         "PadToStatic" => pad_to_static(arrays(operands)?, &instruction.shape),
         // Orders its operands one after the other, as they have been by now.
         "control_dep" if instruction.shape.as_tuple().is_some_and(<[Shape]>::is_empty) => {
             Ok(Literal::Tuple(Vec::new()))
         }
         _ => Err(Error::unimplemented(format!("custom call `{target}`"))),
+    }?;
+    check(target, &result, &instruction.shape).map_err(Error::invalid_argument)?;
+    Ok(result)
+}
+
+/// Says what is wrong where a custom call's result is not of the shape that its instruction claims.
+fn check(target: &str, result: &Literal, shape: &Shape) -> Result<(), String> {
+    let found = result.shape();
+    if found.compatible(&shape.without_layout()) {
+        return Ok(());
     }
+    Err(format!("custom call `{target}` gives `{found}` where `{shape}` is due"))
 }
 
 /// The largest elements of each row and their positions, as many as the result has.

@@ -4,7 +4,7 @@
 
 use num_complex::Complex;
 use rxla_base::{Error, Result};
-use rxla_hlo::{ArrayLiteral, ArrayShape, ElementType, Literal, Shape};
+use rxla_hlo::{ArrayLiteral, ArrayShape, ElementType, Literal};
 
 use crate::lift::take;
 use crate::linear::{back, square};
@@ -14,7 +14,7 @@ type C = Complex<f64>;
 
 /// The upper triangle of each matrix of a batch with its reflections below the diagonal, and the factor
 /// `tau` of each: what LAPACK calls `geqrf`.
-pub(crate) fn qr(operands: Vec<ArrayLiteral>, shape: &Shape) -> Result<Literal> {
+pub(crate) fn qr(operands: Vec<ArrayLiteral>) -> Result<Literal> {
     let [operand] = take(operands)?;
     let element_type = operand.element_type();
     let [rows, columns] = sizes(&operand)?;
@@ -32,15 +32,8 @@ pub(crate) fn qr(operands: Vec<ArrayLiteral>, shape: &Shape) -> Result<Literal> 
             }
         }
     }
-    let results = vec![back(matrices, element_type)?.into(), back(taus, element_type)?.into()];
-    let results = Literal::Tuple(results);
-    if !results.shape().compatible(&shape.without_layout()) {
-        return Err(Error::invalid_argument(format!(
-            "`Qr` gives `{}`, not `{shape}`",
-            results.shape()
-        )));
-    }
-    Ok(results)
+    let (matrices, taus) = (back(matrices, element_type)?, back(taus, element_type)?);
+    Ok(Literal::Tuple(vec![matrices.into(), taus.into()]))
 }
 
 /// Makes zeros below the diagonal of a column by a reflection, which is stored there, and applies its

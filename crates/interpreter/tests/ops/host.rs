@@ -141,7 +141,11 @@ fn decompositions_in_a_custom_call() {
     for (call, message) in [
         (
             "ROOT r = (bf16[2,2], bf16[3]) custom-call(a), custom_call_target=\"Qr\"",
-            "`Qr` gives `(bf16[2,2], bf16[2])`, not `(bf16[2,2], bf16[3])`",
+            "custom call `Qr` gives `(bf16[2,2], bf16[2])` where `(bf16[2,2], bf16[3])` is due",
+        ),
+        (
+            "ROOT r = (bf16[3,3], bf16[2]) custom-call(a), custom_call_target=\"Eigh\", backend_config=\"1\"",
+            "where `(bf16[3,3], bf16[2])` is due",
         ),
         (
             "ROOT r = (bf16[2,2], bf16[2]) custom-call(a), custom_call_target=\"Eigh\"",
@@ -158,6 +162,10 @@ fn decompositions_in_a_custom_call() {
         (
             "ROOT r = (bf16[3], bf16[2]) custom-call(t), custom_call_target=\"Qr\"",
             "matrices are due",
+        ),
+        (
+            "ROOT r = (bf16[9], s32[9]) custom-call(t), custom_call_target=\"TopK\"",
+            "of 9 elements among 3",
         ),
     ] {
         let error = try_run(&program(call), Vec::new()).unwrap_err();
