@@ -89,9 +89,7 @@ pub(crate) fn product_of_reflections(operands: Vec<ArrayLiteral>) -> Result<Arra
     let each = matrices.values_mut::<C>().chunks_exact_mut(rows * columns);
     for (number, matrix) in each.enumerate() {
         let reflections = matrix.to_vec();
-        for (index, value) in matrix.iter_mut().enumerate() {
-            *value = f64::from(u8::from(index / columns == index % columns)).into();
-        }
+        matrix.copy_from_slice(&identity(rows, columns));
         for step in (0..count).rev() {
             let tau = taus.values::<C>()[number * count + step];
             let part = |row: usize| {
@@ -154,11 +152,9 @@ fn diagonalize(matrix: &mut [C], size: usize, values: &mut [C]) {
         values.fill(C::new(f64::NAN, 0.0));
         return;
     }
-    let mut turned: Vec<C> = (0..size * size)
-        .map(|index| f64::from(u8::from(index / size == index % size)).into())
-        .collect();
+    let mut turned = identity(size, size);
     let scale = matrix.iter().map(|value| value.norm()).fold(0.0, f64::max);
-    // Each sweep squares what is left; a dozen is more than any matrix of this size needs.
+    // Each sweep squares what is left, so that few are needed; the bound is for what rounding leaves.
     for _ in 0..60 {
         let mut left = 0.0f64;
         for p in 0..size {
@@ -202,6 +198,12 @@ fn diagonalize(matrix: &mut [C], size: usize, values: &mut [C]) {
             matrix[row * size + to] = turned[row * size + from];
         }
     }
+}
+
+fn identity(rows: usize, columns: usize) -> Vec<C> {
+    let mut matrix = vec![C::default(); rows * columns];
+    (0..rows.min(columns)).for_each(|i| matrix[i * columns + i] = C::from(1.0));
+    matrix
 }
 
 fn sizes(operand: &ArrayLiteral) -> Result<[usize; 2]> {

@@ -157,7 +157,7 @@ fn decompositions_in_a_custom_call() {
         ),
         (
             "ROOT r = bf16[2,2] custom-call(a), custom_call_target=\"ProductOfElementaryHouseholderReflectors\"",
-            "",
+            "operand",
         ),
         (
             "ROOT r = (bf16[3], bf16[2]) custom-call(t), custom_call_target=\"Qr\"",
