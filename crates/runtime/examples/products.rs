@@ -56,6 +56,8 @@ const CASES: &[Case] = &[
     case("mlp_128x512x784", Element::F32, [1, 128, 512, 784], Rows, Rows),
     case("few_rows_8x3072x768", Element::F32, [1, 8, 768, 3072], Rows, Rows),
     case("few_rows_2x4096x4096", Element::F32, [1, 2, 4096, 4096], Rows, Rows),
+    case("few_rows_8x4096x4096", Element::F32, [1, 8, 4096, 4096], Rows, Rows),
+    case("few_rows_bf16_4x4096x4096", Element::BF16, [1, 4, 4096, 4096], Rows, Rows),
     case("few_rows_nt_8x3072x768", Element::F32, [1, 8, 768, 3072], Rows, Columns),
     case("vector_matrix_4096", Element::F32, [1, 1, 4096, 4096], Rows, Rows),
     case("matrix_vector_4096", Element::F32, [1, 4096, 1, 4096], Rows, Rows),

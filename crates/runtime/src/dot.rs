@@ -243,15 +243,28 @@ pub(crate) unsafe fn run<E: Elements>(
     }
 }
 
-/// Whether one operand is some vectors, and the lines of the other one lie together.
+/// Whether one operand is some vectors, and the other one is read where it is: its lines lie
+/// together, or its rows.
 fn has_few_vectors(dot: &Dot) -> bool {
     let (rows, columns) = (count(&dot.rows), count(&dot.columns));
-    let k = count(&dot.summed);
-    let together = |side: usize| matches!(&dot.summed[..], [dim] if dim.strides[side] == 1);
+    let (vectors, lines) = (rows.min(columns), rows.max(columns));
+    let (side, dims, element) = match rows <= columns {
+        true => (1, &dot.columns, dot.right),
+        false => (0, &dot.rows, dot.left),
+    };
+    let [steps] = dot.summed[..] else { return false };
+    let step = steps.strides[side];
     // Beyond eight, values of several steps win back what packing costs.
-    rows.min(columns) <= 8
-        && gemm::vector::takes(rows.min(columns), rows.max(columns), k)
-        && together(if rows <= columns { 1 } else { 0 })
+    if vectors > 8 {
+        return false;
+    }
+    match dims[..] {
+        _ if step == 1 => gemm::vector::takes(vectors, lines, steps.size),
+        [line] if line.strides[0] == 1 => {
+            gemm::vector::takes_rows(element.byte_width(), vectors, lines, steps.size, step)
+        }
+        _ => false,
+    }
 }
 
 /// # Safety

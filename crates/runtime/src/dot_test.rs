@@ -549,6 +549,7 @@ fn some_vectors() {
                 (8, 67, 200),
                 (16, 90, 65),
                 (17, 90, 65),
+                (3, 1100, 70),
             ] {
                 for [left, right, result] in [[F32; 3], [BF16, BF16, F32], [BF16; 3], [F64; 3]] {
                     let elements = [left, right, result];

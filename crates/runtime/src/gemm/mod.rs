@@ -39,7 +39,7 @@ use vector::Streams;
 /// A type that sums are computed in. Integers wrap.
 pub(crate) trait Compute: Copy + PartialEq + Send + Sync + 'static {
     const ZERO: Self;
-    /// Steps of k that are computed at once on processors with the longest vectors; see [`block`].
+    /// Steps of k that are computed at once, at most; see [`block`].
     const BLOCK: usize;
     /// Steps of k that one packed value holds.
     const STEPS: usize = 1;
@@ -114,9 +114,9 @@ macro_rules! compute_integer {
     };
 }
 
-compute_float!(f32, 384, micro::for_f32, strided::for_f32);
-compute_float!(f64, 256, micro::for_f64, strided::for_f64);
-compute_integer!(i32, 384, micro::for_i32);
+compute_float!(f32, 512, micro::for_f32, strided::for_f32);
+compute_float!(f64, 512, micro::for_f64, strided::for_f64);
+compute_integer!(i32, 512, micro::for_i32);
 compute_integer!(i64, 256, micro::for_i64);
 
 /// An operand in memory.
@@ -151,11 +151,10 @@ unsafe impl<T> Sync for Product<'_, T> {}
 
 /// Steps of k that are computed at once, at most.
 fn block<T: Compute>(direct: bool) -> usize {
-    // With tiles half as wide the operands are half as large.
-    match (sets::best() == Set::Avx512, direct) {
-        (true, _) => T::BLOCK,
-        (false, false) => T::BLOCK / 3 * 4,
-        (false, true) => NEAR_ROWS,
+    match (direct, sets::best() == Set::Avx512) {
+        (false, _) => T::BLOCK,
+        (true, true) => T::BLOCK / 2,
+        (true, false) => NEAR_ROWS,
     }
 }
 

@@ -19,8 +19,10 @@ use crate::system;
 const LEAST_WORK: usize = if cfg!(test) { 1 << 20 } else { 1 << 23 };
 /// Bytes of the packed operand: more is done one part after the other.
 const MOST_BYTES: usize = if cfg!(test) { 1 << 15 } else { 4 << 20 };
-/// Strips for each thread, so that nobody waits long for the last one.
-const ROUNDS: usize = 6;
+/// Pieces of work for each thread, at least, if they can be had.
+const UNITS: usize = 16;
+/// Pieces that a panel's rows are cut into where panels are few, so that threads end together.
+const MOST_PIECES: usize = 8;
 
 /// Whether this way is the faster one.
 pub(super) fn pays<T: Compute>(job: &Job<'_, T>) -> bool {
@@ -59,7 +61,8 @@ pub(super) unsafe fn multiply<T: Compute>(context: &Context, job: &Job<'_, T>) -
     let panels = n.div_ceil(2 * kernels.lanes);
     // As many panels as half of the second cache keeps.
     let near = (system::second_cache() / 2 / (panel_size * size_of::<T>())).max(1);
-    let strips = (ROUNDS * context.threads()).clamp(panels.div_ceil(near), panels);
+    // Work is handed out in pieces: some rows of a panel.
+    let pieces = (UNITS * context.threads()).div_ceil(panels).clamp(1, MOST_PIECES.min(tiles));
     for part in 0..parts {
         let part = Part {
             job,
@@ -79,11 +82,18 @@ pub(super) unsafe fn multiply<T: Compute>(context: &Context, job: &Job<'_, T>) -
             }
         });
         let failed = AtomicBool::new(false);
-        context.parallel_for(strips, 1, |begin, end| {
-            for strip in begin..end {
-                let present = strip * panels / strips..(strip + 1) * panels / strips;
-                // SAFETY: the caller's promise; strips are different parts of the result.
-                if unsafe { part.strip(present) }.is_err() {
+        context.parallel_for(panels * pieces, 1, |begin, end| {
+            let mut next = begin;
+            while next < end {
+                let (panel, piece) = (next / pieces, next % pieces);
+                // The rest of a panel, or whole ones, or the beginning of one.
+                let (panels, some) = match (piece, (end - next) / pieces) {
+                    (0, whole @ 1..) => (panel..panel + whole.min(near), 0..pieces),
+                    _ => (panel..panel + 1, piece..pieces.min(piece + end - next)),
+                };
+                next += panels.len() * some.len();
+                // SAFETY: the caller's promise; pieces are different parts of the result.
+                if unsafe { part.strip(panels, part.share(some, pieces)) }.is_err() {
                     failed.store(true, Ordering::Relaxed);
                 }
             }
@@ -116,6 +126,12 @@ impl<T: Compute> Part<'_, T> {
         edge(tile)..edge(tile + 1)
     }
 
+    /// The tiles of some pieces, of so many in all.
+    fn share(&self, pieces: Range<usize>, all: usize) -> Range<usize> {
+        let edge = |piece: usize| self.tiles.start + piece * self.tiles.len() / all;
+        edge(pieces.start)..edge(pieces.end)
+    }
+
     /// Where a block of a tile is packed.
     fn place(&self, tile: usize, block: usize) -> *mut T {
         let number = (tile - self.tiles.start) * self.blocks.len() + block;
@@ -136,12 +152,12 @@ impl<T: Compute> Part<'_, T> {
         unsafe { (a.pack)(a.data, &places, steps, rows.len(), self.place(tile, block)) };
     }
 
-    /// Multiplies all rows with some panels of columns.
+    /// Multiplies some tiles of rows with some panels of columns.
     ///
     /// # Safety
     ///
     /// As for [`super::multiply`]; the tiles are packed.
-    unsafe fn strip(&self, panels: Range<usize>) -> Result<()> {
+    unsafe fn strip(&self, panels: Range<usize>, tiles: Range<usize>) -> Result<()> {
         let Job { product, kernels, .. } = *self.job;
         let width = 2 * kernels.lanes;
         let spare_size = MAX_ROWS * width;
@@ -161,7 +177,7 @@ impl<T: Compute> Part<'_, T> {
                 unsafe { (product.b.pack)(product.b.data, sources, steps, width, into) };
             }
             let values = steps.places.len().div_ceil(T::STEPS);
-            for tile in self.tiles.clone() {
+            for tile in tiles.clone() {
                 let range = self.rows(tile);
                 product.m.offsets(1, range.start, range.len(), &mut rows);
                 let row_step = is_arithmetic(&rows);

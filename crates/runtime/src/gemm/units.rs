@@ -49,7 +49,7 @@ impl Halves {
 
 impl Compute for Pair {
     const ZERO: Pair = Pair(0);
-    const BLOCK: usize = 768;
+    const BLOCK: usize = 1024;
     const STEPS: usize = 2;
 
     #[inline(always)]
@@ -75,7 +75,7 @@ impl Compute for Pair {
 
 impl Compute for Quad {
     const ZERO: Quad = Quad(0);
-    const BLOCK: usize = 1536;
+    const BLOCK: usize = 2048;
     const STEPS: usize = 4;
     const HEAD: usize = 1;
 
@@ -102,7 +102,7 @@ impl Compute for Quad {
 
 impl Compute for Halves {
     const ZERO: Halves = Halves(0);
-    const BLOCK: usize = 768;
+    const BLOCK: usize = 1024;
     const STEPS: usize = 2;
 
     #[inline(always)]

@@ -4,8 +4,11 @@
 //! Loops here copy what a vector register holds into an array of its own before they compute: else they
 //! are not turned into vectors, and four times as slow.
 
+mod rows;
 mod windows;
 pub(crate) mod words;
+
+use std::ops::Range;
 
 use rxla_base::Result;
 
@@ -16,6 +19,7 @@ use super::units::Pair;
 use super::{Address, Compute, Operand, Product, scratch};
 use crate::context::Context;
 use crate::element::Load;
+use rows::Vectors;
 
 /// Columns whose sums are kept near while rows go by.
 const STRIP: usize = 4096;
@@ -38,7 +42,9 @@ pub(crate) struct Streams<T> {
     one: Option<One<T>>,
     /// The products of [`BLOCK`] vectors, one after the other, with as many lines, where the processor has
     /// registers for them.
-    block: Option<unsafe fn(x: &[T], matrix: *const u8, offset: isize, step: isize) -> Products<T>>,
+    block: Option<Block<T>>,
+    /// With a few vectors, where rows lie together.
+    rows: Option<rows::AddRows<T>>,
 }
 
 struct One<T> {
@@ -51,6 +57,8 @@ struct One<T> {
     /// See [`windows`].
     window: windows::Window<T>,
 }
+
+type Block<T> = unsafe fn(x: &[T], matrix: *const u8, offset: isize, step: isize) -> Products<T>;
 
 /// By lines.
 type Products<T> = [[T; BLOCK]; BLOCK];
@@ -79,15 +87,27 @@ impl<T: Compute> Streams<T> {
             add_rows: add_rows::<S, T>,
             window: windows::window_of::<S, T>(),
         };
-        Streams { one: Some(one), block: block::<S, T>() }
+        Streams { one: Some(one), block: block::<S, T>(), rows: rows::add_rows_of::<S, T>() }
     }
 }
 
 impl Streams<Pair> {
     /// Words are read only by blocks.
     pub(crate) fn of_words<S: words::Word>() -> Option<Streams<Pair>> {
-        words::block::<S>().map(|block| Streams { one: None, block: Some(block) })
+        words::block::<S>().map(|block| Streams { one: None, block: Some(block), rows: None })
     }
+}
+
+/// Whether a matrix of so many lines side by side, of elements of `width` bytes, where a line's
+/// steps are so far apart, is read where it is to be multiplied with some vectors.
+pub(crate) fn takes_rows(
+    width: usize,
+    vectors: usize,
+    lines: usize,
+    k: usize,
+    step: isize,
+) -> bool {
+    takes(vectors, lines, k) && rows::pays(width, lines, k, step)
 }
 
 /// Whether a matrix of so many lines, each together in memory, is read where it is to be multiplied with
@@ -118,18 +138,10 @@ pub(super) unsafe fn multiply<T: Compute>(
         false => (product.b, product.a, product.m, product.n, 1),
     };
     let Some(streams) = matrix.streams else { return Ok(false) };
-    let in_order = match (product.k.stride(1 - side), lines.stride(0)) {
-        (Some(k_step), Some(line_step)) => {
-            (k_step == 1 || (line_step == 1 && count == 1)).then_some((k_step, line_step))
-        }
-        _ => None,
-    };
-    let block = if count == 1 { None } else { streams.block };
-    let one = if count == 1 { streams.one } else { None };
-    if in_order.is_none() && (one.is_none() || !windows::suit(lines)) {
+    let Some(way) = streams.way(count, lines, product.k, matrix.width, side) else {
         return Ok(false);
-    }
-    if block.is_none() && one.is_none() || !k.is_multiple_of(T::STEPS) {
+    };
+    if !k.is_multiple_of(T::STEPS) {
         return Ok(false);
     }
     let room = if count == 1 { 1 } else { count.next_multiple_of(BLOCK) };
@@ -153,39 +165,76 @@ pub(super) unsafe fn multiply<T: Compute>(
     }
     // SAFETY: written just now.
     let x = unsafe { std::slice::from_raw_parts(x.cast_const(), room * depth) };
-    let Some((k_step, line_step)) = in_order else {
-        product.k.offsets(1 - side, 0, k, &mut steps.places);
-        if let Some(one) = one {
-            // SAFETY: the caller's promise.
-            unsafe {
-                windows::multiply(context, one.window, x, matrix.data, &steps, lines, product.c)
-            };
-        }
-        return Ok(one.is_some());
-    };
-    let job = Job { matrix, x, lines, c: Address(product.c), line_step, k_step };
-    if let Some(block) = block {
-        // SAFETY: the caller's promise.
-        unsafe { job.blocks(context, block, rows) };
-        return Ok(true);
-    }
-    let Some(one) = one else { return Ok(false) };
+    let vectors = Vectors { values: x, depth, count };
+    let order = (product.k.stride(1 - side), lines.stride(0));
+    let (k_step, line_step) = (order.0.unwrap_or(0), order.1.unwrap_or(0));
+    let job = Job { matrix, vectors, lines, rows, c: Address(product.c), line_step, k_step };
     // SAFETY: the caller's promise.
     unsafe {
-        // Where a line is one element, both orders are the same.
-        if k_step == 1 && (line_step != 1 || k > 1) {
-            job.dots(context, one);
-        } else {
-            job.sums(context, one)?;
+        match way {
+            Way::Dots(one) => job.dots(context, one),
+            Way::Blocks(block) => job.blocks(context, block),
+            Way::Rows(add_rows) => job.sums(context, &|steps, offset, length, sums| {
+                add_rows(&job.vectors, steps, job.data(), offset, k_step, length, sums);
+            })?,
+            Way::Row(one) => job.sums(context, &|steps, offset, length, sums| {
+                (one.add_rows)(&x[steps], job.data(), offset, k_step, &mut sums[..length]);
+            })?,
+            Way::Windows(one) => {
+                product.k.offsets(1 - side, 0, k, &mut steps.places);
+                windows::multiply(context, one.window, x, matrix.data, &steps, lines, product.c);
+            }
         }
     }
     Ok(true)
 }
 
+/// How a matrix is read.
+enum Way<T> {
+    /// One vector with lines that lie together.
+    Dots(One<T>),
+    /// One vector with rows that do.
+    Row(One<T>),
+    /// One vector with windows of an image.
+    Windows(One<T>),
+    /// Some vectors with lines that lie together.
+    Blocks(Block<T>),
+    /// Some vectors with rows that do.
+    Rows(rows::AddRows<T>),
+}
+
+impl<T: Compute> Streams<T> {
+    /// The way for so many vectors and these lines and steps, if there is one.
+    fn way(
+        &self,
+        count: usize,
+        lines: &Axis,
+        steps: &Axis,
+        width: usize,
+        side: usize,
+    ) -> Option<Way<T>> {
+        match (count, steps.stride(1 - side), lines.stride(0)) {
+            // Where a line is one element, both orders are the same.
+            (1, Some(1), Some(step)) if step != 1 || steps.len() > 1 => self.one.map(Way::Dots),
+            (1, Some(_), Some(1)) => self.one.map(Way::Row),
+            (1, ..) if windows::suit(lines) => self.one.map(Way::Windows),
+            (1, ..) => None,
+            (_, Some(1), Some(_)) => self.block.map(Way::Blocks),
+            (_, Some(step), Some(1)) if rows::pays(width, lines.len(), steps.len(), step) => {
+                self.rows.map(Way::Rows)
+            }
+            _ => None,
+        }
+    }
+}
+
 struct Job<'a, T> {
     matrix: Operand<T>,
-    x: &'a [T],
+    vectors: Vectors<'a, T>,
+    /// Of the matrix.
     lines: &'a Axis,
+    /// The axis of the vectors.
+    rows: &'a Axis,
     c: Address<T>,
     line_step: isize,
     k_step: isize,
@@ -195,27 +244,25 @@ struct Job<'a, T> {
 unsafe impl<T> Sync for Job<'_, T> {}
 
 impl<T: Compute> Job<'_, T> {
+    fn data(&self) -> *const u8 {
+        self.matrix.data
+    }
+
     /// Results in squares, of some lines and some vectors.
     ///
     /// # Safety
     ///
     /// As for [`multiply`].
-    unsafe fn blocks(
-        &self,
-        context: &Context,
-        block: unsafe fn(&[T], *const u8, isize, isize) -> Products<T>,
-        rows: &Axis,
-    ) {
-        let (count, room) = (rows.len(), rows.len().next_multiple_of(BLOCK));
-        let depth = self.x.len() / room;
+    unsafe fn blocks(&self, context: &Context, block: Block<T>) {
+        let Vectors { values, depth, count } = self.vectors;
         let groups = self.lines.len().div_ceil(BLOCK);
-        let grain = (super::SERIAL / (self.x.len() * BLOCK)).max(1);
+        let grain = (super::SERIAL / (values.len() * BLOCK)).max(1);
         context.parallel_for(groups, grain, |begin, end| {
             for group in begin..end {
                 // The last lines may be some of those before, too.
                 let first = (group * BLOCK).min(self.lines.len() - BLOCK);
                 let offset = first as isize * self.line_step;
-                for (part, x) in self.x.chunks_exact(BLOCK * depth).enumerate() {
+                for (part, x) in values.chunks_exact(BLOCK * depth).enumerate() {
                     // SAFETY: the caller's promise; what is written again is not by this group.
                     unsafe {
                         let products = block(x, self.matrix.data, offset, self.line_step);
@@ -223,7 +270,7 @@ impl<T: Compute> Job<'_, T> {
                             let place = self.lines.offset(1, line);
                             for row in part * BLOCK..count.min((part + 1) * BLOCK) {
                                 let value = products[line - first][row - part * BLOCK];
-                                *self.c.get().offset(place + rows.offset(1, row)) = value;
+                                *self.c.get().offset(place + self.rows.offset(1, row)) = value;
                             }
                         }
                     }
@@ -238,7 +285,8 @@ impl<T: Compute> Job<'_, T> {
     ///
     /// As for [`multiply`].
     unsafe fn dots(&self, context: &Context, one: One<T>) {
-        let grain = (super::SERIAL / self.x.len()).max(1);
+        let x = self.vectors.values;
+        let grain = (super::SERIAL / x.len()).max(1);
         context.parallel_for(self.lines.len(), grain, |begin, end| {
             let mut line = begin;
             while line < end {
@@ -249,10 +297,10 @@ impl<T: Compute> Job<'_, T> {
                     let several;
                     let single;
                     let sums: &[T] = if line + LINES <= end {
-                        several = (one.dots)(self.x, data, offset, self.line_step);
+                        several = (one.dots)(x, data, offset, self.line_step);
                         &several
                     } else {
-                        single = (one.dot)(self.x, data, offset);
+                        single = (one.dot)(x, data, offset);
                         &single
                     };
                     for &sum in sums {
@@ -265,55 +313,75 @@ impl<T: Compute> Job<'_, T> {
     }
 
     /// What lies together are rows of all lines: they are added up side by side, in chunks of rows
-    /// that are added in the end.
+    /// that are added in the end. `add` adds as many elements of the rows of some
+    /// steps, of which the first begins at an offset, to sums.
     ///
     /// # Safety
     ///
     /// As for [`multiply`].
-    unsafe fn sums(&self, context: &Context, one: One<T>) -> Result<()> {
-        let (count, k) = (self.lines.len(), self.x.len());
+    unsafe fn sums(
+        &self,
+        context: &Context,
+        add: &(dyn Fn(Range<usize>, isize, usize, &mut [T]) + Sync),
+    ) -> Result<()> {
+        let Vectors { depth: k, count: vectors, .. } = self.vectors;
+        let count = self.lines.len();
         let chunks = k.div_ceil(CHUNK);
         // Enough strips that few rows keep all threads busy, too, but no shorter than a page.
         let wanted = (4 * context.threads()).div_ceil(chunks);
-        let strip = count.div_ceil(wanted).next_multiple_of(64).clamp(1024, STRIP);
+        let strip = (count.div_ceil(wanted).next_multiple_of(64).clamp(1024, STRIP) / vectors)
+            .next_multiple_of(64);
         let strips = count.div_ceil(strip);
-        let partial = scratch::<T>(chunks.saturating_mul(count))?;
+        // By chunk, vector and line.
+        let partial = scratch::<T>(chunks.saturating_mul(vectors).saturating_mul(count))?;
         let sums = Address(partial.as_ptr().cast::<T>());
-        let grain = (super::SERIAL / (strip * CHUNK.min(k))).max(1);
+        let grain = (super::SERIAL / (strip * vectors * CHUNK.min(k))).max(1);
         context.parallel_for(chunks * strips, grain, |begin, end| {
+            let mut near = Vec::new();
             for piece in begin..end {
                 let (chunk, strip_begin) = (piece / strips, piece % strips * strip);
-                let x = &self.x[chunk * CHUNK..k.min((chunk + 1) * CHUNK)];
-                let offset = (chunk * CHUNK) as isize * self.k_step + strip_begin as isize;
-                // SAFETY: the piece's part of the sums, which nobody else has; the rows are the
-                // caller's promise.
-                unsafe {
-                    let sums = sums.get().add(chunk * count + strip_begin);
-                    let length = strip.min(count - strip_begin);
-                    std::slice::from_raw_parts_mut(sums.cast::<u8>(), length * size_of::<T>())
-                        .fill(0);
-                    let sums = std::slice::from_raw_parts_mut(sums, length);
-                    (one.add_rows)(x, self.matrix.data, offset, self.k_step, sums);
+                let steps = chunk * CHUNK..k.min((chunk + 1) * CHUNK);
+                let offset = steps.start as isize * self.k_step + strip_begin as isize;
+                let length = strip.min(count - strip_begin);
+                near.clear();
+                let room = length.next_multiple_of(rows::LANES);
+                near.resize(vectors * room, T::ZERO);
+                add(steps, offset, length, &mut near);
+                for (vector, near) in near.chunks_exact(room).enumerate() {
+                    let place = (chunk * vectors + vector) * count + strip_begin;
+                    // SAFETY: the piece's part of the sums, which nobody else has.
+                    unsafe {
+                        sums.get().add(place).copy_from_nonoverlapping(near.as_ptr(), length)
+                    };
                 }
             }
         });
         let dense = self.lines.stride(1) == Some(1);
-        context.parallel_for(count, 1 + super::SERIAL / chunks, |begin, end| {
+        let size = vectors * count;
+        context.parallel_for(size, 1 + super::SERIAL / chunks, |begin, end| {
             // SAFETY: written above; every line has a place of its own in the result.
             unsafe {
-                let row = |chunk: usize| sums.get().add(chunk * count);
+                let row = |chunk: usize| sums.get().add(chunk * size);
                 let first = std::slice::from_raw_parts_mut(row(0).add(begin), end - begin);
                 for chunk in 1..chunks {
                     let other = std::slice::from_raw_parts(row(chunk).add(begin), end - begin);
                     first.iter_mut().zip(other).for_each(|(sum, &more)| *sum = sum.add(more));
                 }
-                if dense {
-                    let start = self.c.get().offset(self.lines.offset(1, begin));
-                    start.copy_from_nonoverlapping(first.as_ptr(), end - begin);
-                } else {
-                    for (place, &sum) in first.iter().enumerate() {
-                        *self.c.get().offset(self.lines.offset(1, begin + place)) = sum;
+                let mut place = begin;
+                while place < end {
+                    let (vector, line) = (place / count, place % count);
+                    let length = (count - line).min(end - place);
+                    let from = &first[place - begin..place - begin + length];
+                    let into = self.c.get().offset(self.rows.offset(1, vector));
+                    if dense {
+                        let start = into.offset(self.lines.offset(1, line));
+                        start.copy_from_nonoverlapping(from.as_ptr(), length);
+                    } else {
+                        for (next, &sum) in from.iter().enumerate() {
+                            *into.offset(self.lines.offset(1, line + next)) = sum;
+                        }
                     }
+                    place += length;
                 }
             }
         });
@@ -364,8 +432,19 @@ unsafe fn dots_body<S: Load<T>, T: Compute>(
     offset: isize,
     step: isize,
 ) -> [T; LINES] {
-    // SAFETY: the caller's promise.
-    unsafe { lines::<S, T, LINES>(x, matrix, offset, step) }
+    // Lines of narrow elements keep memory less busy, so that more are read side by side.
+    if size_of::<S>() < size_of::<T>() {
+        // SAFETY: the caller's promise.
+        return unsafe { lines::<S, T, LINES>(x, matrix, offset, step) };
+    }
+    const HALF: usize = LINES / 2;
+    let mut sums = [T::ZERO; LINES];
+    for (half, sums) in sums.as_chunks_mut::<HALF>().0.iter_mut().enumerate() {
+        let offset = offset + (half * HALF) as isize * step;
+        // SAFETY: as above.
+        *sums = unsafe { lines::<S, T, HALF>(x, matrix, offset, step) };
+    }
+    sums
 }
 
 /// Products of the vector with lines that are `step` apart. However many they are, the sum of each is
@@ -398,7 +477,12 @@ unsafe fn lines<S: Load<T>, T: Compute, const COUNT: usize>(
         for line in 0..COUNT {
             // SAFETY: lines are as long as the vector.
             let y = unsafe { others[line].0.get_unchecked(place) };
-            ask_for(y.as_ptr().wrapping_byte_add(LINE_AHEAD).wrapping_offset(jump), size_of_val(y));
+            if size_of::<S>() < size_of::<T>() {
+                ask_for(
+                    y.as_ptr().wrapping_byte_add(LINE_AHEAD).wrapping_offset(jump),
+                    size_of_val(y),
+                );
+            }
             let y = load(*y);
             for lane in 0..LANES {
                 sums[line][lane] = x[lane].multiply_add(y[lane], sums[line][lane]);
@@ -438,8 +522,7 @@ fn load<S: Load<T>, T: Compute, const COUNT: usize>(elements: [S; COUNT]) -> [T;
 
 /// The function for [`Streams::block`].
 #[inline(always)]
-fn block<S: Load<T>, T: Compute>() -> Option<unsafe fn(&[T], *const u8, isize, isize) -> Products<T>>
-{
+fn block<S: Load<T>, T: Compute>() -> Option<Block<T>> {
     #[cfg(target_arch = "x86_64")]
     {
         /// # Safety
@@ -543,9 +626,6 @@ unsafe fn add_rows_body<S: Load<T>, T: Compute>(
                 // SAFETY: rows are as long as the sums.
                 unsafe { chunks[r].0.get_unchecked(j) }
             });
-            for part in parts {
-                ask_for(part.as_ptr().wrapping_byte_add(AHEAD), size_of_val(part));
-            }
             let parts = parts.map(|part| load(*part));
             let mut new = *sums;
             for r in 0..ROWS {
