@@ -22,6 +22,19 @@ pub(crate) struct Tile<T> {
     pub c: *mut T,
     pub c_step: isize,
     pub add: bool,
+    /// What memory is asked for meanwhile.
+    pub ask: Option<Ask>,
+}
+
+/// Steps of k in which one line of memory is asked for.
+pub(crate) const ASKING: usize = 8;
+
+/// Lines of memory that are wanted later: from one on, so many bytes from one to the next. They may
+/// be anywhere.
+#[derive(Clone, Copy)]
+pub(crate) struct Ask {
+    pub from: *const u8,
+    pub step: isize,
 }
 
 impl<T> Tile<T> {
@@ -247,6 +260,7 @@ mod tests {
                         c: c.as_mut_ptr(),
                         c_step: width as isize,
                         add,
+                        ask: None,
                     };
                     // SAFETY: all is as large as the tile, and the processor has the set.
                     unsafe { kernels.table[vectors - 1][rows - 1](&tile) };

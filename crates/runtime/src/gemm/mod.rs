@@ -429,6 +429,7 @@ impl<T: Compute> Job<'_, T> {
                         c: spare,
                         c_step: lanes as isize,
                         add: k0 > sum.start,
+                        ask: None,
                     };
                     // SAFETY: packed above, and the room is enough for the largest tile; the result
                     // is the caller's promise.

@@ -215,6 +215,7 @@ impl<T: Compute> Block<'_, T> {
                 c: spare,
                 c_step: width as isize,
                 add: self.add,
+                ask: None,
             };
             let columns = &self.places[first..first + count];
             let dense = self.dense || is_arithmetic(columns) == Some(1);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rxla_base::Result;
 
-use super::micro::{MAX_ROWS, Tile};
+use super::micro::{ASKING, Ask, MAX_ROWS, Tile};
 use super::pack::Steps;
 use super::{Address, Compute, Job, Rows, is_arithmetic, out_of_memory, scratch};
 use crate::context::Context;
@@ -92,8 +92,9 @@ pub(super) unsafe fn multiply<T: Compute>(context: &Context, job: &Job<'_, T>) -
                     _ => (panel..panel + 1, piece..pieces.min(piece + end - next)),
                 };
                 next += panels.len() * some.len();
+                let follows = next < end;
                 // SAFETY: the caller's promise; pieces are different parts of the result.
-                if unsafe { part.strip(panels, part.share(some, pieces)) }.is_err() {
+                if unsafe { part.strip(panels, part.share(some, pieces), follows) }.is_err() {
                     failed.store(true, Ordering::Relaxed);
                 }
             }
@@ -152,12 +153,29 @@ impl<T: Compute> Part<'_, T> {
         unsafe { (a.pack)(a.data, &places, steps, rows.len(), self.place(tile, block)) };
     }
 
-    /// Multiplies some tiles of rows with some panels of columns.
+    /// What memory is asked for while a tile is multiplied with a panel of columns: some lines of
+    /// what is packed in the panel's place next. `number` counts the tiles, which share them.
+    fn ask(&self, panel: usize, block: usize, number: usize) -> Option<Ask> {
+        let Job { product, kernels, .. } = *self.job;
+        let step = product.k.stride(1)? * product.b.width as isize;
+        let width = 2 * kernels.lanes;
+        let (steps, lines) = (&self.blocks[block][1], (width * product.b.width).div_ceil(64));
+        let (line, share) = (number % lines, number / lines);
+        let place = steps.places.get(share * (steps.places.len() / T::STEPS).div_ceil(ASKING))?;
+        if product.n.stride(0) != Some(1) || panel * width >= product.n.len() {
+            return None;
+        }
+        let place = (product.n.offset(0, panel * width) + place) * product.b.width as isize;
+        Some(Ask { from: product.b.data.wrapping_offset(place).wrapping_add(line * 64), step })
+    }
+
+    /// Multiplies some tiles of rows with some panels of columns. `follows` says whether the panels
+    /// after these are likely to be next.
     ///
     /// # Safety
     ///
     /// As for [`super::multiply`]; the tiles are packed.
-    unsafe fn strip(&self, panels: Range<usize>, tiles: Range<usize>) -> Result<()> {
+    unsafe fn strip(&self, panels: Range<usize>, tiles: Range<usize>, follows: bool) -> Result<()> {
         let Job { product, kernels, .. } = *self.job;
         let width = 2 * kernels.lanes;
         let spare_size = MAX_ROWS * width;
@@ -177,12 +195,19 @@ impl<T: Compute> Part<'_, T> {
                 unsafe { (product.b.pack)(product.b.data, sources, steps, width, into) };
             }
             let values = steps.places.len().div_ceil(T::STEPS);
+            let next = match block + 1 < self.blocks.len() {
+                true => Some((panels.start, block + 1)),
+                false => follows.then_some((panels.end, 0)),
+            };
             for tile in tiles.clone() {
                 let range = self.rows(tile);
                 product.m.offsets(1, range.start, range.len(), &mut rows);
                 let row_step = is_arithmetic(&rows);
                 for (panel, columns) in places.chunks(width).enumerate() {
                     let b = packed.wrapping_add(panel * self.panel_size).cast_const();
+                    let ask = next.and_then(|(first, block)| {
+                        self.ask(first + panel, block, tile - tiles.start)
+                    });
                     let task = Tile {
                         k: values,
                         a: self.place(tile, block),
@@ -192,6 +217,7 @@ impl<T: Compute> Part<'_, T> {
                         c: spare,
                         c_step: width as isize,
                         add: block > 0,
+                        ask,
                     };
                     let dense = all_dense || is_arithmetic(columns) == Some(1);
                     // SAFETY: both operands are packed, and the room is enough for the largest tile.

@@ -240,6 +240,7 @@ pub(super) unsafe fn product<T: Number>(
             c: into.row(first).cast::<T::Part>(),
             c_step: (into.width * T::PARTS) as isize,
             add: what == Into::Sums,
+            ask: None,
         };
         // SAFETY: packed so; the panels have these rows.
         unsafe { kernels.table[right.width / kernels.lanes - 1][height - 1](&tile) };

@@ -170,6 +170,7 @@ impl<T: Number> Triangle<T> {
             c: panel.row(first).cast::<T::Part>(),
             c_step: (panel.width * T::PARTS) as isize,
             add: true,
+            ask: None,
         };
         // SAFETY: packed so; the panel has these rows.
         unsafe { kernels.table[panel.width / kernels.lanes - 1][height - 1](&tile) };

@@ -143,6 +143,7 @@ impl<'a, T: Number> Tall<'a, T> {
                     c: values.wrapping_add(first * stride + row).cast::<T::Part>(),
                     c_step: stride as isize,
                     add: true,
+                    ask: None,
                 };
                 // SAFETY: packed so; the last vector ends with its column, or before.
                 unsafe { kernels.table[vectors - 1][height - 1](&tile) };

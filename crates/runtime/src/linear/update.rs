@@ -86,6 +86,7 @@ impl<T: Number> Update<T> {
                 c: self.rest.at(first, begin).cast::<T::Part>(),
                 c_step: self.rest.row * T::PARTS as isize,
                 add: true,
+                ask: None,
             };
             let kernel = kernels.table[panel.width / kernels.lanes - 1][height - 1];
             if count == panel.columns() {

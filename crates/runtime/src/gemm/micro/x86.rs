@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{Kernels, Tile, plain};
+use super::{ASKING, Ask, Kernels, Tile, plain};
 use crate::gemm::units::{Halves, Pair, Quad};
 
 /// Steps of k for which the operands are asked for ahead.
@@ -33,25 +33,34 @@ macro_rules! kernel {
                 }
             }
             let (mut a, mut b) = (tile.a, tile.b);
-            for _ in 0..tile.k {
-                // Columns push tiles out of the first cache.
-                _mm_prefetch::<_MM_HINT_T0>(a.wrapping_add(AHEAD as usize * ROWS).cast());
-                let mut row: [$vector; VECTORS] = [$zero(); VECTORS];
-                for j in 0..VECTORS {
-                    // SAFETY: the tile's promise: so many values at each step.
-                    row[j] = unsafe { $load(b.add(j * $lanes)) };
-                    let later = b.wrapping_offset(AHEAD * tile.b_step).wrapping_add(j * $lanes);
-                    _mm_prefetch::<_MM_HINT_T0>(later.cast());
-                }
-                for i in 0..ROWS {
-                    // SAFETY: as above.
-                    let x = $splat(unsafe { *a.add(i) });
+            let at_hand = Ask { from: a.cast(), step: 0 };
+            let Ask { from: mut wanted, step } = tile.ask.unwrap_or(at_hand);
+            let mut left = tile.k;
+            while left > 0 {
+                _mm_prefetch::<_MM_HINT_T1>(wanted.cast());
+                wanted = wanted.wrapping_offset(step);
+                let some = left.min(ASKING);
+                left -= some;
+                for _ in 0..some {
+                    // Columns push tiles out of the first cache.
+                    _mm_prefetch::<_MM_HINT_T0>(a.wrapping_add(AHEAD as usize * ROWS).cast());
+                    let mut row: [$vector; VECTORS] = [$zero(); VECTORS];
                     for j in 0..VECTORS {
-                        sums[i][j] = $fma(x, row[j], sums[i][j]);
+                        // SAFETY: the tile's promise: so many values at each step.
+                        row[j] = unsafe { $load(b.add(j * $lanes)) };
+                        let later = b.wrapping_offset(AHEAD * tile.b_step).wrapping_add(j * $lanes);
+                        _mm_prefetch::<_MM_HINT_T0>(later.cast());
                     }
+                    for i in 0..ROWS {
+                        // SAFETY: as above.
+                        let x = $splat(unsafe { *a.add(i) });
+                        for j in 0..VECTORS {
+                            sums[i][j] = $fma(x, row[j], sums[i][j]);
+                        }
+                    }
+                    a = a.wrapping_add(ROWS);
+                    b = b.wrapping_offset(tile.b_step);
                 }
-                a = a.wrapping_add(ROWS);
-                b = b.wrapping_offset(tile.b_step);
             }
             for i in 0..ROWS {
                 for j in 0..VECTORS {
