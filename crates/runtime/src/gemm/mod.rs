@@ -10,6 +10,7 @@
 pub(crate) mod axis;
 mod grid;
 pub(crate) mod lanes;
+mod lines;
 pub(crate) mod micro;
 pub(crate) mod pack;
 pub(crate) mod sets;
@@ -30,6 +31,7 @@ use crate::allocator::{Allocator, Block};
 use crate::context::Context;
 use axis::Axis;
 use grid::Grid;
+use lines::{Lines, Panels};
 use micro::strided;
 use micro::{Kernels, MAX_ROWS, Tile};
 use pack::{Pack, Steps, is_near, prefetch_rows};
@@ -357,8 +359,9 @@ impl<T: Compute> Job<'_, T> {
         if tiles == 0 || panels == 0 {
             return Ok(());
         }
-        let mut k0 = sum.start;
-        loop {
+        let blocks = sum.len().div_ceil(self.depth.max(1)).max(1);
+        for block in 0..blocks {
+            let k0 = sum.start + block * self.depth;
             let depth = self.depth.min(k - k0);
             let values = depth.div_ceil(T::STEPS);
             for (operand, steps) in [(0, &mut *steps_a), (1, &mut *steps_b)] {
@@ -376,6 +379,13 @@ impl<T: Compute> Job<'_, T> {
                 for panel in 0..panels {
                     pack_panel(panel, width, right.wrapping_add(panel * panel_size));
                 }
+            }
+            let add = block > 0;
+            if let Some(lines) = Lines::of(self, steps_a, column_places, all_dense, panels) {
+                let b = Panels { packed: right.cast_const(), size: panel_size, values, add };
+                // SAFETY: the caller's promise; the panels are packed.
+                unsafe { lines.multiply(edge, 0..tiles, 0..panels, &b) };
+                continue;
             }
             // What is small is in the cache already, or soon read anyway.
             let fetches = panels * depth > 64 && is_near(product.a.width, kernels.rows, steps_a);
@@ -428,7 +438,7 @@ impl<T: Compute> Job<'_, T> {
                         start: if T::HEAD > 0 { b } else { std::ptr::null() },
                         c: spare,
                         c_step: lanes as isize,
-                        add: k0 > sum.start,
+                        add,
                         ask: None,
                     };
                     // SAFETY: packed above, and the room is enough for the largest tile; the result
@@ -436,11 +446,8 @@ impl<T: Compute> Job<'_, T> {
                     unsafe { self.put(task, how, row_places, row_step, column_places, dense) };
                 }
             }
-            k0 += depth;
-            if k0 >= k {
-                return Ok(());
-            }
         }
+        Ok(())
     }
 
     /// Computes a tile and writes it to its places in the result, or adds it to what is there. Where these do not

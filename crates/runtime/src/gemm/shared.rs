@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rxla_base::Result;
 
+use super::lines::{Lines, Panels};
 use super::micro::{MAX_ROWS, Tile};
 use super::pack::{Steps, is_near, prefetch_rows};
 use super::{Address, Compute, Job, Rows, is_arithmetic, out_of_memory, scratch};
@@ -148,6 +149,15 @@ impl<T: Compute> Block<'_, T> {
         let Job { product, kernels, .. } = *self.job;
         let all = product.m.len().div_ceil(kernels.rows);
         let edge = |tile: usize| tile * product.m.len() / all;
+        if let Some(lines) =
+            Lines::of(self.job, &self.steps[0], self.places, self.dense, panels.len())
+        {
+            let (size, values) = (self.panel_size, self.values);
+            let b = Panels { packed: self.packed.get(), size, values, add: self.add };
+            // SAFETY: the caller's promise.
+            unsafe { lines.multiply(edge, tiles, panels, &b) };
+            return Ok(());
+        }
         let tile_size = kernels.rows * self.values;
         let left = scratch::<T>(tiles.len() * tile_size + MAX_ROWS * 2 * kernels.lanes)?;
         let left = left.as_ptr().cast::<T>();

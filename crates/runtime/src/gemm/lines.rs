@@ -1,0 +1,93 @@
+//! Tiles of rows that are read where they are, in lines, and written so: with few columns, to find
+//! the places of each tile costs as much as a tenth of the product.
+
+use std::ops::Range;
+
+use super::micro::strided::{self, Strided};
+use super::pack::Steps;
+use super::{Compute, Job, Rows};
+
+/// What the tiles of a block of k share.
+pub(super) struct Lines<'a, T: 'static> {
+    kernels: &'static strided::Kernels<T>,
+    /// The first row of the left operand, and how far the next one is.
+    a: *const T,
+    a_row: usize,
+    /// The same of the result.
+    c: *mut T,
+    c_row: isize,
+    /// Where columns are in the result.
+    places: &'a [isize],
+    lanes: usize,
+}
+
+/// Packed columns of the right operand.
+pub(super) struct Panels<T> {
+    pub packed: *const T,
+    /// Values of a panel.
+    pub size: usize,
+    /// Steps of k.
+    pub values: usize,
+    /// Whether the product is added to what is there.
+    pub add: bool,
+}
+
+impl<'a, T: Compute> Lines<'a, T> {
+    /// For columns at these places of the result, all together if `dense`, if rows lie in lines and
+    /// are read where they are for so many panels.
+    pub(super) fn of(
+        job: &Job<'_, T>,
+        steps: &Steps,
+        places: &'a [isize],
+        dense: bool,
+        panels: usize,
+    ) -> Option<Lines<'a, T>> {
+        let (m, lanes) = (job.product.m, job.kernels.lanes);
+        if job.direct || !dense || !places.len().is_multiple_of(lanes) {
+            return None;
+        }
+        let (Some(_), Some(c_row), Some(kernels)) = (m.stride(0), m.stride(1), job.strided) else {
+            return None;
+        };
+        let ends = [0, 1].map(|row| m.offset(0, row));
+        let (a, Rows::Apart(a_row)) = job.in_place(&ends, steps, panels)? else { return None };
+        let c = job.product.c.wrapping_offset(m.offset(1, 0));
+        Some(Lines { kernels, a, a_row, c, c_row, places, lanes })
+    }
+
+    /// Multiplies tiles, each of the rows between two edges, with panels.
+    ///
+    /// # Safety
+    ///
+    /// As for [`super::multiply`]; the panels are packed.
+    pub(super) unsafe fn multiply(
+        &self,
+        edge: impl Fn(usize) -> usize,
+        tiles: Range<usize>,
+        panels: Range<usize>,
+        b: &Panels<T>,
+    ) {
+        let width = 2 * self.lanes;
+        for tile in tiles {
+            let (row, height) = (edge(tile), edge(tile + 1) - edge(tile));
+            for panel in panels.clone() {
+                let first = panel * width;
+                let vectors = (self.places.len() - first).min(width) / self.lanes;
+                let c = self.c.wrapping_offset(row as isize * self.c_row);
+                let task = Strided {
+                    k: b.values,
+                    a: self.a.wrapping_add(row * self.a_row),
+                    a_row: self.a_row,
+                    a_step: 1,
+                    b: b.packed.wrapping_add(panel * b.size),
+                    b_step: width,
+                    c: c.wrapping_offset(self.places[first]),
+                    c_row: self.c_row,
+                    add: b.add,
+                };
+                // SAFETY: the caller's promise; vectors are whole.
+                unsafe { self.kernels.run(vectors, height, &task) };
+            }
+        }
+    }
+}
