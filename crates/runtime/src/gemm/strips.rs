@@ -18,7 +18,7 @@ use crate::system;
 /// Multiplications from which on it pays.
 const LEAST_WORK: usize = if cfg!(test) { 1 << 20 } else { 1 << 23 };
 /// Bytes of the packed operand: more is done one part after the other.
-const MOST_BYTES: usize = if cfg!(test) { 1 << 15 } else { 4 << 20 };
+const MOST_BYTES: usize = if cfg!(test) { 1 << 15 } else { 6 << 20 };
 /// Pieces of work for each thread, at least, if they can be had.
 const UNITS: usize = 16;
 /// Pieces that a panel's rows are cut into where panels are few, so that threads end together.
