@@ -100,7 +100,7 @@ pub(crate) fn prepare(
     let mut lowered = lowered;
     let kernels = &mut lowered.program.kernels;
     debug_assert!(check(kernels), "kernels verify");
-    let compiler = Compiler::of(options.cpu)?;
+    let compiler = Compiler::of(options.cpu)?.flushing(options.flags.rxla_flush_subnormals);
     let schedules = span(Kind::Compile, || "schedule kernels");
     if !options.flags.rxla_vectorize {
         kernels.functions.iter_mut().for_each(one_by_one);

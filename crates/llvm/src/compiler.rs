@@ -13,7 +13,7 @@ use crate::groups::{Part, groups};
 use crate::load::{Code, LoadUnit, load};
 use crate::machine::{Effort, Output, PASSES};
 use crate::target::{Cpu, OPTIONS, Target};
-use crate::text::{TargetText, UnitText, together};
+use crate::text::{Bf16, TargetText, UnitText, together};
 use crate::workers::{Text, compile_all};
 
 /// How to compile.
@@ -41,6 +41,7 @@ pub struct Compiler {
     /// Of everything but the text that compiled code depends on.
     salt: [u8; 32],
     memory: Arc<Cache>,
+    flushes: bool,
 }
 
 /// Objects kept in memory by all compilers of the process.
@@ -69,7 +70,21 @@ impl Compiler {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part);
         }
-        Compiler { target, salt: *hasher.finalize().as_bytes(), memory }
+        Compiler { target, salt: *hasher.finalize().as_bytes(), memory, flushes: false }
+    }
+
+    /// The same, for code that runs where results that are subnormal become zero (`flushes`):
+    /// what is rounded to bf16 may lose them, too.
+    pub fn flushing(self, flushes: bool) -> Compiler {
+        Compiler { flushes, ..self }
+    }
+
+    fn target_text(&self) -> TargetText {
+        let text = self.target.text();
+        match text.bf16 {
+            Bf16::Instruction if self.flushes => TargetText { bf16: Bf16::Flushing, ..text },
+            _ => text,
+        }
     }
 
     pub fn target(&self) -> &Target {
@@ -118,7 +133,7 @@ impl Compiler {
 
     /// An object from LLVM IR without a head.
     pub fn object_of_text(&self, text: &str) -> Result<Vec<u8>> {
-        let TargetText { triple, data_layout, .. } = self.target.text();
+        let TargetText { triple, data_layout, .. } = self.target_text();
         let text = format!(
             "target datalayout = \"{data_layout}\"\ntarget triple = \"{triple}\"\n\n{text}"
         );
@@ -230,7 +245,7 @@ impl Compiler {
         };
         let parts: Vec<(&UnitText, &str)> =
             group.iter().map(|&index| (&units[index].text, units[index].symbol.as_str())).collect();
-        let ir = together(&self.target.text(), &parts).into();
+        let ir = together(&self.target_text(), &parts).into();
         Text { ir, effort: units[*first].effort, name: None }
     }
 
@@ -278,8 +293,8 @@ impl Compiler {
             let unit = cut.done[callee.0 as usize].expect("callees are cut first");
             cut.units[unit].symbol.clone()
         };
-        let text = UnitText::new(module, id, &self.target.text(), &name_of)?;
-        let alone: Arc<str> = text.alone(&self.target.text()).into();
+        let text = UnitText::new(module, id, &self.target_text(), &name_of)?;
+        let alone: Arc<str> = text.alone(&self.target_text()).into();
         let mut hasher = blake3::Hasher::new_keyed(&self.salt);
         let effort = effort(module, id);
         hasher.update(&[effort as u8]);

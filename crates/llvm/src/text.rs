@@ -66,8 +66,10 @@ pub enum Turns {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bf16 {
     Integers,
-    /// AVX-512's `vcvtneps2bf16`, which loses subnormals.
+    /// AVX-512's `vcvtneps2bf16`, which loses subnormals: where there is one, integers do it.
     Instruction,
+    /// The instruction alone, where subnormal results are lost anyway.
+    Flushing,
 }
 
 /// What the larger or smaller of two floats is made of.

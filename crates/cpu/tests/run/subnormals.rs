@@ -79,3 +79,36 @@ fn narrow_types_and_copies_keep_theirs() {
     assert!(shown(&kept)[3].contains("{0, 1, 2, 3}"), "{:?}", shown(&kept));
     assert!(shown(&kept)[4].contains("{3, 2, 1, 0}"), "{:?}", shown(&kept));
 }
+
+/// Where the processor rounds to bf16 by itself, subnormals are lost, which only the options allow.
+/// Everywhere else they are kept.
+#[test]
+fn what_is_rounded_to_bf16() {
+    const COUNT: usize = 70;
+    let text = format!(
+        "HloModule m
+        ENTRY e {{
+          x = f32[{COUNT}] parameter(0)
+          small = bf16[{COUNT}] convert(x)
+          ROOT bits = u16[{COUNT}] bitcast-convert(small)
+        }}"
+    );
+    // 3 times the smallest of bf16, a NaN, the smallest that is normal.
+    let values: Vec<&str> =
+        (0..COUNT).map(|i| ["2.7550648e-40", "nan", "1.17549435e-38"][i % 3]).collect();
+    let input = format!("f32[{COUNT}]{{0}} {{{}}}", values.join(","));
+    let [flushed, kept] = both(&text, &input, i64::MAX);
+    let bits = |results: &[Literal]| -> Vec<u16> {
+        let bytes = results[0].as_array().unwrap().bytes().to_vec();
+        bytes.chunks(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect()
+    };
+    for (index, (flushed, kept)) in bits(&flushed).into_iter().zip(bits(&kept)).enumerate() {
+        let (small, normal) = match index % 3 {
+            0 => (3, false),
+            1 => (0x7fc0, true),
+            _ => (0x80, true),
+        };
+        assert_eq!(kept, small, "at {index}");
+        assert!(flushed == small || flushed == 0 && !normal, "{flushed:#x} at {index}");
+    }
+}

@@ -228,6 +228,9 @@ impl Emitter<'_, '_> {
             "call <{lanes} x bfloat> @llvm.x86.avx512bf16.cvtneps2bf16.{bits}({single} {a})"
         );
         let rounded = emit!(self, "bitcast <{lanes} x bfloat> {rounded} to {small}");
+        if self.unit.bf16 == Bf16::Flushing {
+            return rounded;
+        }
         // The instruction takes subnormals for zeros: where there is one, all lanes are done anew.
         const SUBNORMAL: u32 = 0x20;
         let subnormal = emit!(

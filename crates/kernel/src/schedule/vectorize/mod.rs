@@ -214,7 +214,7 @@ impl Vectorizer<'_> {
         }
         let copies = match (reduces, weight.operations) {
             _ if weight.inner_loops || apart > 0 => 1,
-            _ if weight.functions > 0 => self.copies_of_functions(weight),
+            _ if weight.functions > 0 => weight.copies_of_functions(self.copies),
             (true, 0..=8) => 4,
             (true, 9..=24) => 2,
             (true, _) => 1,
@@ -252,12 +252,6 @@ impl Vectorizer<'_> {
             lanes /= 2;
         }
         if stages.is_empty() { None } else { Some(stages) }
-    }
-
-    /// How many copies of a body that calls functions take turns: none where registers are many and
-    /// wide (AVX-512's), of which fewer are computed at a time.
-    fn copies_of_functions(&self, weight: &width::Weight) -> u16 {
-        if self.vector_bytes < 64 { weight.copies_of_functions(self.copies) } else { 1 }
     }
 
     /// Writes the stages and what is left over, and names what stands for the results.
