@@ -221,7 +221,7 @@ pub(crate) unsafe fn run<E: Elements>(
     // SAFETY: the caller's promise.
     unsafe {
         match E::known(dot.result) {
-            Element::F16 | Element::BF16 | Element::F32 if halves && sets::has_bf16() => {
+            Element::F16 | Element::BF16 | Element::F32 if halves && sets::has_fast_bf16() => {
                 run_in::<Halves, E>(context, dot, left, right, result)
             }
             Element::I64 | Element::U64 => run_in::<i64, E>(context, dot, left, right, result),

@@ -138,7 +138,7 @@ casts! {
 }
 
 macro_rules! halves {
-    ($($half:ty, $widen:path => $($to:ty),*;)*) => {$($(
+    ($($half:ty, $widen:path, $narrow:path => $($to:ty),*;)*) => {$($(
         impl Load<$to> for $half {
             #[inline(always)]
             fn load(self) -> $to {
@@ -149,18 +149,18 @@ macro_rules! halves {
         impl Store<$to> for $half {
             #[inline(always)]
             fn store(value: $to) -> $half {
-                <$half>::from_f32(value as f32)
+                $narrow(value as f32)
             }
         }
     )*)*};
 }
 
 halves! {
-    f16, widen_f16 => i32, i64, f32, f64;
-    bf16, widen_bf16 => i32, i64, f32, f64;
+    f16, widen_f16, f16::from_f32 => i32, i64, f32, f64;
+    bf16, widen_bf16, narrow_bf16 => i32, i64, f32, f64;
 }
 
-// Both without branches, so that loops over them become vector code.
+// Those of ours without branches, so that loops over them become vector code.
 
 /// The bits of the larger type, scaled so that its exponent's bias is right; infinities and NaN have
 /// the greatest exponent in either.
@@ -176,6 +176,15 @@ pub(crate) fn widen_f16(half: f16) -> f32 {
 #[inline(always)]
 pub(crate) fn widen_bf16(half: bf16) -> f32 {
     f32::from_bits(u32::from(half.to_bits()) << 16)
+}
+
+/// The upper half, rounded to nearest, ties to even; NaNs stay NaNs.
+#[inline(always)]
+pub(crate) fn narrow_bf16(single: f32) -> bf16 {
+    let bits = single.to_bits();
+    let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1));
+    let bits = if single.is_nan() { bits | 0x40_0000 } else { rounded };
+    bf16::from_bits((bits >> 16) as u16)
 }
 
 /// Evaluates an expression with `S` standing for the Rust type of an element; a complex number
@@ -254,6 +263,18 @@ mod tests {
                 ours.to_bits() == theirs.to_bits() || ours.is_nan() && theirs.is_nan(),
                 "{bits:x}"
             );
+        }
+    }
+
+    #[test]
+    fn singles_are_rounded_to_bf16() {
+        // All upper halves, with lower ones about a half and at the ends.
+        for upper in 0..=u16::MAX {
+            for lower in [0, 1, 0x7fff, 0x8000, 0x8001, 0xffff] {
+                let single = f32::from_bits(u32::from(upper) << 16 | lower);
+                let (ours, theirs) = (narrow_bf16(single), bf16::from_f32(single));
+                assert_eq!(ours.to_bits(), theirs.to_bits(), "{:x}", single.to_bits());
+            }
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::element::{Element, Store, with_element};
 use crate::gemm::axis::Axis;
 use crate::gemm::pack::{Pack, pack};
+use crate::gemm::sets::for_each_set;
 use crate::gemm::units::{Halves, Pair, Quad, Raised, pack_right_quads, pack_right_quads_alone};
 use crate::gemm::vector::Streams;
 use crate::gemm::{Address, Compute};
@@ -183,17 +184,44 @@ unsafe fn round<S: Store<T>, T: Copy>(
 ) {
     let (rows, columns) = (Axis::new(rows.iter().copied()), Axis::new(columns.iter().copied()));
     let width = columns.len();
+    let lie_together = columns.stride(1) == Some(1);
     let (sums, result) = (Address(sums.cast_mut()), Address(result));
     context.parallel_for(rows.len(), 1 + (1 << 15) / width.max(1), |begin, end| {
         let mut places = Vec::new();
-        columns.offsets(1, 0, width, &mut places);
+        if !lie_together {
+            columns.offsets(1, 0, width, &mut places);
+        }
         for row in begin..end {
             let target = result.get().wrapping_offset(rows.offset(1, row));
             let source = sums.get().wrapping_add(row * width);
+            if lie_together {
+                // SAFETY: the caller's promise.
+                unsafe { round_row::<S, T>(source, target, width) };
+                continue;
+            }
             for (column, &place) in places.iter().enumerate() {
                 // SAFETY: the caller's promise.
                 unsafe { *target.offset(place) = S::store(*source.add(column)) };
             }
         }
     });
+}
+
+for_each_set! {
+    /// # Safety
+    ///
+    /// There are as many sums as `width` says, and room for what they are rounded to.
+    unsafe fn round_row[S: Store<T>, T: Copy] =
+        round_row_body(sums: *const T, result: *mut S, width: usize) -> ()
+}
+
+/// # Safety
+///
+/// See [`round_row`].
+#[inline(always)]
+unsafe fn round_row_body<S: Store<T>, T: Copy>(sums: *const T, result: *mut S, width: usize) {
+    for place in 0..width {
+        // SAFETY: the caller's promise.
+        unsafe { *result.add(place) = S::store(*sums.add(place)) };
+    }
 }

@@ -233,7 +233,7 @@ choose!(for_i32, i32, 4, sets::best() == Set::Avx512 => I32_AVX512, I32_AVX2);
 choose!(for_i64, i64, 2, sets::best() == Set::Avx512 => I64_AVX512, I64_AVX2);
 choose!(for_pairs, Pair, 4, sets::has_vnni() => PAIRS_VNNI, PAIRS_AVX2);
 choose!(for_quads, Quad, 4, sets::has_vnni() => QUADS_VNNI, none);
-choose!(for_halves, Halves, 4, sets::has_bf16() => HALVES_BF16, none);
+choose!(for_halves, Halves, 4, sets::has_fast_bf16() => HALVES_BF16, none);
 
 #[cfg(test)]
 mod tests {
