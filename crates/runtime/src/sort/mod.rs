@@ -4,6 +4,8 @@
 mod key;
 mod order;
 mod topk;
+#[cfg(target_arch = "x86_64")]
+mod vector;
 
 use std::ffi::c_void;
 
@@ -13,6 +15,7 @@ use crate::context::Context;
 use crate::dot::Decoder;
 use crate::element::{Element, with_element};
 use crate::gemm::Address;
+use crate::gemm::sets::for_each_set;
 use crate::status::{Status, guard};
 use key::{Key, zero_keys};
 use order::{Entry, sort_by, sort_entries, sort_keys};
@@ -20,6 +23,8 @@ use order::{Entry, sort_by, sort_entries, sort_keys};
 pub use key::FloatOrder;
 pub use topk::{TopK, rxla_topk};
 
+/// Elements that a thread converts or moves at least.
+const GRAIN: usize = 1 << 14;
 /// Lines that lie side by side and are sorted together, so that memory is read in order.
 const SIDE_BY_SIDE: usize = 16;
 
@@ -137,14 +142,17 @@ pub unsafe extern "C" fn rxla_sort(
             return Ok(());
         }
         let grain = 1 + 4096 / (sort.length * sort.inner.min(SIDE_BY_SIDE)).max(1);
-        context.parallel_for(sort.outer * blocks, grain, |begin, end| {
+        let tasks = sort.outer * blocks;
+        // What is alone may itself be spread over threads.
+        let inside = if tasks == 1 { context.clone() } else { Context::default() };
+        context.parallel_for(tasks, grain, |begin, end| {
             let mut room = Room::default();
             for task in begin..end {
                 let (outer, block) = (task / blocks, task % blocks);
                 let first = block * SIDE_BY_SIDE;
                 let lines = first..sort.inner.min(first + SIDE_BY_SIDE);
                 // SAFETY: the caller's promise; each line is in one task.
-                unsafe { job.lines(outer, lines, &mut room) };
+                unsafe { job.lines(&inside, outer, lines, &mut room) };
             }
         });
         Ok(())
@@ -176,7 +184,13 @@ impl Job<'_> {
     /// # Safety
     ///
     /// As for [`rxla_sort`]; nobody else has these lines.
-    unsafe fn lines(&self, outer: usize, lines: std::ops::Range<usize>, room: &mut Room) {
+    unsafe fn lines(
+        &self,
+        context: &Context,
+        outer: usize,
+        lines: std::ops::Range<usize>,
+        room: &mut Room,
+    ) {
         let (length, count) = (self.sort.length, lines.len());
         let start = outer * length * self.sort.inner + lines.start;
         let bits: u32 = self
@@ -189,7 +203,7 @@ impl Job<'_> {
             && bits <= 32
         {
             // SAFETY: the caller's promise.
-            unsafe { self.values_alone(start, count, key, room) };
+            unsafe { self.values_alone(context, start, count, key, room) };
             return;
         }
         for line in 0..count {
@@ -208,7 +222,7 @@ impl Job<'_> {
                             room.keys.clear();
                             room.keys.resize(length, 0);
                             // SAFETY: the caller's promise.
-                            unsafe { self.add_keys(base, key, &mut room.keys) };
+                            unsafe { self.add_keys(context, base, key, &mut room.keys) };
                             room.keys.clone()
                         })
                         .collect();
@@ -216,21 +230,23 @@ impl Job<'_> {
                     sort_by(places, spare, |a, b| at(a).lt(at(b)));
                 }
                 // SAFETY: the caller's promise.
-                unsafe { self.gather(base, places.iter().copied(), &mut room.line) };
+                unsafe { self.gather(context, base, &|i| places[i], &mut room.line) };
                 continue;
             }
             room.keys.clear();
             room.keys.resize(length, 0);
             for &key in &self.sort.keys {
                 // SAFETY: the caller's promise.
-                unsafe { self.add_keys(base, key, &mut room.keys) };
+                unsafe { self.add_keys(context, base, key, &mut room.keys) };
             }
             // SAFETY: the caller's promise.
             unsafe {
                 if bits <= 32 {
-                    self.by_entries(base, bits, &room.keys, &mut room.entries, &mut room.line);
+                    let entries = &mut room.entries;
+                    self.by_entries(context, base, bits, &room.keys, entries, &mut room.line);
                 } else {
-                    self.by_entries(base, bits, &room.keys, &mut room.wide, &mut room.line);
+                    let entries = &mut room.wide;
+                    self.by_entries(context, base, bits, &room.keys, entries, &mut room.line);
                 }
             }
         }
@@ -241,6 +257,7 @@ impl Job<'_> {
     /// As for [`rxla_sort`].
     unsafe fn by_entries<E: Entry>(
         &self,
+        context: &Context,
         base: usize,
         bits: u32,
         keys: &[u64],
@@ -251,9 +268,9 @@ impl Job<'_> {
         entries.clear();
         entries.extend((0..).zip(keys).map(|(place, &key)| E::new(key, place)));
         spare.resize(entries.len(), E::default());
-        sort_entries(entries, &mut spare[..keys.len()], bits);
+        sort_entries(context, entries, &mut spare[..keys.len()], bits);
         // SAFETY: the caller's promise.
-        unsafe { self.gather(base, entries.iter().map(|entry| entry.place()), copy) };
+        unsafe { self.gather(context, base, &|i| entries[i].place(), copy) };
     }
 
     /// Appends the keys of a line to those already there, as lower digits. The two zeros are the same here.
@@ -261,7 +278,7 @@ impl Job<'_> {
     /// # Safety
     ///
     /// As for [`rxla_sort`].
-    unsafe fn add_keys(&self, base: usize, key: SortKey, keys: &mut [u64]) {
+    unsafe fn add_keys(&self, context: &Context, base: usize, key: SortKey, keys: &mut [u64]) {
         let element = self.sort.operands[key.operand];
         with_element!(element, S => {
             let bits = <S as Key>::BITS;
@@ -271,16 +288,21 @@ impl Job<'_> {
                 Direction::Ascending => 0,
                 Direction::Descending => u64::MAX >> (64 - bits),
             };
-            let from = self.operands[key.operand].get().cast::<S>().cast_const();
-            for (i, into) in keys.iter_mut().enumerate() {
-                // SAFETY: the caller's promise.
-                let value = unsafe { *from.add(base + i * self.sort.inner) };
-                let mut value = value.key(key.order);
-                if one_zero && value == negative_zero {
-                    value = zero;
+            let from = Address(self.operands[key.operand].get().cast::<S>());
+            let (count, keys) = (keys.len(), Address(keys.as_mut_ptr()));
+            context.parallel_for(count, GRAIN, |begin, end| {
+                let (from, inner) = (from.get().wrapping_add(base), self.sort.inner);
+                let (order, keys) = (key.order, keys.get());
+                for i in begin..end {
+                    // SAFETY: the caller's promise; each key is in one piece.
+                    let (value, into) = unsafe { (*from.add(i * inner), &mut *keys.add(i)) };
+                    let mut value = value.key(order);
+                    if one_zero && value == negative_zero {
+                        value = zero;
+                    }
+                    *into = into.checked_shl(bits).unwrap_or(0) | (value ^ flips);
                 }
-                *into = into.checked_shl(bits).unwrap_or(0) | (value ^ flips);
-            }
+            });
         });
     }
 
@@ -292,8 +314,9 @@ impl Job<'_> {
     /// As for [`rxla_sort`]; the places are in the line.
     unsafe fn gather(
         &self,
+        context: &Context,
         base: usize,
-        places: impl Iterator<Item = u32> + Clone,
+        place: &(impl Fn(usize) -> u32 + Sync),
         copy: &mut Vec<[u64; 2]>,
     ) {
         let (inner, length) = (self.sort.inner, self.sort.length);
@@ -311,13 +334,18 @@ impl Job<'_> {
                         }
                         (from, stride) = (line, 1);
                     }
-                    for (i, place) in places.clone().enumerate() {
-                        // SAFETY: the caller's promise.
-                        unsafe {
-                            let value = *from.add(place as usize * stride);
-                            into.cast::<$type>().add(base + i * inner).write(value);
+                    let (from, into) = (Address(from), Address(into.cast::<$type>()));
+                    context.parallel_for(length, GRAIN, |begin, end| {
+                        let (from, stride) = (from.get(), stride);
+                        let (into, inner) = (into.get().wrapping_add(base), inner);
+                        for i in begin..end {
+                            // SAFETY: the caller's promise; each element is in one piece.
+                            unsafe {
+                                let value = *from.add(place(i) as usize * stride);
+                                into.add(i * inner).write(value);
+                            }
                         }
-                    }
+                    });
                 }};
             }
             match element.byte_width() {
@@ -363,13 +391,20 @@ impl Job<'_> {
     /// # Safety
     ///
     /// As for [`rxla_sort`]; nobody else has these lines.
-    unsafe fn values_alone(&self, start: usize, count: usize, key: SortKey, room: &mut Room) {
+    unsafe fn values_alone(
+        &self,
+        context: &Context,
+        start: usize,
+        count: usize,
+        key: SortKey,
+        room: &mut Room,
+    ) {
         let element = self.sort.operands[0];
         with_element!(element, S => {
             let bits = <S as Key>::BITS;
             let (length, inner) = (self.sort.length, self.sort.inner);
-            let from = self.operands[0].get().cast::<S>().cast_const();
-            let into = self.results[0].get().cast::<S>();
+            let from = Address(self.operands[0].get().cast::<S>());
+            let into = Address(self.results[0].get().cast::<S>());
             let (low_zero, high_zero) = zero_keys(bits);
             let last = u64::MAX >> (64 - bits);
             let flips = match key.direction {
@@ -380,15 +415,26 @@ impl Job<'_> {
             let [keys, spare] = &mut room.narrow;
             keys.resize(length * count, 0);
             spare.resize(length.max(spare.len()), 0);
-            for i in 0..length {
-                for line in 0..count {
-                    // SAFETY: the caller's promise.
-                    let value = unsafe { *from.add(start + i * inner + line) };
-                    keys[line * length + i] = (value.key(key.order) ^ flips) as u32;
+            let places = Address(keys.as_mut_ptr());
+            context.parallel_for(length, GRAIN, |begin, end| {
+                let from = from.get().wrapping_add(start + begin * inner);
+                let places = places.get().wrapping_add(begin);
+                // SAFETY: the caller's promise; each key is in one piece.
+                unsafe {
+                    if inner == 1 {
+                        to_keys::<S>(from, places, end - begin, key.order, flips);
+                        return;
+                    }
+                    for i in 0..end - begin {
+                        for line in 0..count {
+                            let value = *from.add(i * inner + line);
+                            *places.add(line * length + i) = (value.key(key.order) ^ flips) as u32;
+                        }
+                    }
                 }
-            }
+            });
             for line in keys[..length * count].chunks_mut(length) {
-                sort_keys(line, &mut spare[..length], bits);
+                sort_keys(context, line, &mut spare[..length], bits);
             }
             // Looked up before anything is written: the result may be the operand.
             let mut exact: Vec<(usize, S)> = Vec::new();
@@ -410,7 +456,7 @@ impl Job<'_> {
                     let mut place = range.start;
                     for i in 0..length {
                         // SAFETY: the caller's promise.
-                        let value = unsafe { *from.add(start + i * inner + line) };
+                        let value = unsafe { *from.get().add(start + i * inner + line) };
                         if keys.contains(&((value.key(key.order) ^ flips) as u32)) {
                             exact.push((start + place * inner + line, value));
                             place += 1;
@@ -418,27 +464,82 @@ impl Job<'_> {
                     }
                 }
             }
-            let number = |key: u32| <S as FromKey>::from_key(u64::from(key) ^ flips);
-            for i in 0..length {
-                for line in 0..count {
-                    // SAFETY: the caller's promise.
-                    unsafe { into.add(start + i * inner + line).write(number(keys[line * length + i])) };
+            context.parallel_for(length, GRAIN, |begin, end| {
+                let into = into.get().wrapping_add(start + begin * inner);
+                let places = places.get().wrapping_add(begin).cast_const();
+                // SAFETY: the caller's promise; each element is in one piece.
+                unsafe {
+                    if inner == 1 {
+                        from_keys::<S>(places, into, end - begin, flips);
+                        return;
+                    }
+                    for i in 0..end - begin {
+                        for line in 0..count {
+                            let key = u64::from(*places.add(line * length + i));
+                            into.add(i * inner + line).write(S::from_key(key ^ flips));
+                        }
+                    }
                 }
-            }
+            });
             for (at, value) in exact {
                 // SAFETY: the caller's promise.
-                unsafe { into.add(at).write(value) };
+                unsafe { into.get().add(at).write(value) };
             }
         });
     }
 }
 
+for_each_set! {
+    /// # Safety
+    ///
+    /// So many elements are there, and room for as many keys.
+    unsafe fn to_keys[S: Key] = to_keys_body(
+        from: *const S, into: *mut u32, count: usize, order: FloatOrder, flips: u64
+    ) -> ()
+}
+
+/// # Safety
+///
+/// See [`to_keys`].
+#[inline(always)]
+unsafe fn to_keys_body<S: Key>(
+    from: *const S,
+    into: *mut u32,
+    count: usize,
+    order: FloatOrder,
+    flips: u64,
+) {
+    for i in 0..count {
+        // SAFETY: the caller's promise.
+        unsafe { *into.add(i) = ((*from.add(i)).key(order) ^ flips) as u32 };
+    }
+}
+
+for_each_set! {
+    /// # Safety
+    ///
+    /// So many keys are there, and room for as many elements.
+    unsafe fn from_keys[S: FromKey] =
+        from_keys_body(from: *const u32, into: *mut S, count: usize, flips: u64) -> ()
+}
+
+/// # Safety
+///
+/// See [`from_keys`].
+#[inline(always)]
+unsafe fn from_keys_body<S: FromKey>(from: *const u32, into: *mut S, count: usize, flips: u64) {
+    for i in 0..count {
+        // SAFETY: the caller's promise.
+        unsafe { into.add(i).write(S::from_key(u64::from(*from.add(i)) ^ flips)) };
+    }
+}
+
 /// Back from a key to the number; NaN become one.
-trait FromKey {
+trait FromKey: Sized {
     fn from_key(key: u64) -> Self;
 }
 
-macro_rules! from_keys {
+macro_rules! keys_back {
     ($($type:ident: $key:ident => $value:expr;)*) => {$(
         impl FromKey for $type {
             #[inline(always)]
@@ -449,7 +550,7 @@ macro_rules! from_keys {
     )*};
 }
 
-from_keys! {
+keys_back! {
     u8: key => key as u8;
     u16: key => key as u16;
     u32: key => key as u32;

@@ -1,17 +1,28 @@
 //! Orders of lines: which element of a line comes first, second, and so on. All are stable.
 
+use crate::context::Context;
+use crate::gemm::Address;
+use crate::gemm::sets::{self, Set};
+
 /// Below this length comparing beats counting.
 const SHORT: usize = 1024;
 /// Bits of a key that one pass of counting sorts by.
 const DIGIT: u32 = 11;
+const BUCKETS: usize = 1 << DIGIT;
+/// From this length on several threads sort one line.
+const LONG: usize = 1 << 15;
 
 /// An element on its way: its key and where it was.
-pub(crate) trait Entry: Copy + Default {
+pub(crate) trait Entry: Copy + Default + Send + Sync {
     fn new(key: u64, place: u32) -> Self;
     fn digits(self) -> u64;
     fn place(self) -> u32;
     /// Sorts by key and, among equals, by place.
     fn sort(entries: &mut [Self]);
+    /// The same with vectors; false if the processor has none for it. `spare` is as long.
+    fn sort_by_vectors(_context: &Context, _entries: &mut [Self], _spare: &mut [Self]) -> bool {
+        false
+    }
 }
 
 /// A key of up to 32 bits above the place.
@@ -33,6 +44,16 @@ impl Entry for u64 {
 
     fn sort(entries: &mut [u64]) {
         entries.sort_unstable();
+    }
+
+    fn sort_by_vectors(context: &Context, entries: &mut [u64], spare: &mut [u64]) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if sets::best() == Set::Avx512 {
+            // SAFETY: detected.
+            unsafe { super::vector::sort_u64(context, entries, spare) };
+            return true;
+        }
+        false
     }
 }
 
@@ -59,56 +80,145 @@ impl Entry for (u64, u32) {
 }
 
 /// Sorts entries that stand in the order of their places, by keys of so many bits; `spare` is as long.
-pub(crate) fn sort_entries<E: Entry>(entries: &mut [E], spare: &mut [E], bits: u32) {
+pub(crate) fn sort_entries<E: Entry>(
+    context: &Context,
+    entries: &mut [E],
+    spare: &mut [E],
+    bits: u32,
+) {
+    if E::sort_by_vectors(context, entries, spare) {
+        return;
+    }
     if entries.len() < SHORT {
         E::sort(entries);
         return;
     }
-    by_digits(entries, spare, bits, |entry| entry.digits());
+    by_digits(context, entries, spare, bits, |entry| entry.digits());
 }
 
 /// Sorts keys of so many bits on their own; `spare` is as long.
-pub(crate) fn sort_keys<K: Copy + Ord + Into<u64>>(keys: &mut [K], spare: &mut [K], bits: u32) {
-    if keys.len() < SHORT || bits > 32 {
+pub(crate) fn sort_keys(context: &Context, keys: &mut [u32], spare: &mut [u32], bits: u32) {
+    // Two passes of counting are less work.
+    let few_passes = bits <= 2 * DIGIT && keys.len() >= SHORT;
+    #[cfg(target_arch = "x86_64")]
+    if sets::best() == Set::Avx512 && !few_passes {
+        // SAFETY: detected.
+        unsafe { super::vector::sort_u32(context, keys, spare) };
+        return;
+    }
+    if keys.len() < SHORT {
         keys.sort_unstable();
         return;
     }
-    by_digits(keys, spare, bits, |key| key.into());
+    by_digits(context, keys, spare, bits, u64::from);
 }
 
 /// Counts digits from the last to the first; a digit that all keys share costs nothing.
-fn by_digits<E: Copy>(entries: &mut [E], spare: &mut [E], bits: u32, key: impl Fn(E) -> u64) {
-    const BUCKETS: usize = 1 << DIGIT;
+fn by_digits<E: Copy + Send + Sync>(
+    context: &Context,
+    entries: &mut [E],
+    spare: &mut [E],
+    bits: u32,
+    key: impl Fn(E) -> u64 + Sync,
+) {
     let passes = bits.div_ceil(DIGIT) as usize;
-    let mut counts = vec![[0_u32; BUCKETS]; passes];
-    let digit = |key: u64, pass: usize| (key >> (pass as u32 * DIGIT)) as usize & (BUCKETS - 1);
+    let digit =
+        |entry: E, pass: usize| (key(entry) >> (pass as u32 * DIGIT)) as usize & (BUCKETS - 1);
+    let together = context.threads() > 1 && entries.len() >= LONG;
+    let mut counts = vec![[0_u32; BUCKETS]; if together { 0 } else { passes }];
     for &entry in entries.iter() {
-        let key = key(entry);
         for (pass, counts) in counts.iter_mut().enumerate() {
-            counts[digit(key, pass)] += 1;
+            counts[digit(entry, pass)] += 1;
         }
     }
     let (mut from, mut into) = (entries, spare);
     let mut swapped = false;
-    for (pass, counts) in counts.iter_mut().enumerate() {
-        if counts.iter().any(|&count| count as usize == from.len()) {
-            continue;
+    for pass in 0..passes {
+        let digit = |entry: E| digit(entry, pass);
+        let moved = match counts.get_mut(pass) {
+            Some(counts) => move_by(from, into, counts, digit),
+            None => move_together(context, from, into, digit),
+        };
+        if moved {
+            (from, into) = (into, from);
+            swapped = !swapped;
         }
-        let mut sum = 0;
-        for count in counts.iter_mut() {
-            (*count, sum) = (sum, sum + *count);
-        }
-        for &entry in from.iter() {
-            let place = &mut counts[digit(key(entry), pass)];
-            into[*place as usize] = entry;
-            *place += 1;
-        }
-        (from, into) = (into, from);
-        swapped = !swapped;
     }
     if swapped {
         into.copy_from_slice(from);
     }
+}
+
+/// Moves entries into the order of a digit, of which there are so many; false if all have the same.
+fn move_by<E: Copy>(
+    from: &[E],
+    into: &mut [E],
+    counts: &mut [u32; BUCKETS],
+    digit: impl Fn(E) -> usize,
+) -> bool {
+    if counts.iter().any(|&count| count as usize == from.len()) {
+        return false;
+    }
+    let mut sum = 0;
+    for count in counts.iter_mut() {
+        (*count, sum) = (sum, sum + *count);
+    }
+    for &entry in from {
+        let place = &mut counts[digit(entry)];
+        into[*place as usize] = entry;
+        *place += 1;
+    }
+    true
+}
+
+/// The same by several threads, each of which counts and moves a share of the entries: of one digit
+/// those of earlier shares come first, so the order is the same however many there are.
+fn move_together<E: Copy + Send + Sync>(
+    context: &Context,
+    from: &[E],
+    into: &mut [E],
+    digit: impl Fn(E) -> usize + Sync,
+) -> bool {
+    let shares = context.threads();
+    let size = from.len().div_ceil(shares);
+    let share =
+        |number: usize| &from[from.len().min(number * size)..from.len().min((number + 1) * size)];
+    let mut counts = vec![[0_u32; BUCKETS]; shares];
+    let places = Address(counts.as_mut_ptr());
+    context.parallel_for(shares, 1, |begin, end| {
+        for number in begin..end {
+            // SAFETY: each share has its own counts.
+            let counts = unsafe { &mut *places.get().add(number) };
+            for &entry in share(number) {
+                counts[digit(entry)] += 1;
+            }
+        }
+    });
+    let mut sum = 0;
+    for bucket in 0..BUCKETS {
+        let before = sum;
+        for counts in &mut counts {
+            (counts[bucket], sum) = (sum, sum + counts[bucket]);
+        }
+        if (sum - before) as usize == from.len() {
+            return false;
+        }
+    }
+    let (places, into) = (Address(counts.as_mut_ptr()), Address(into.as_mut_ptr()));
+    context.parallel_for(shares, 1, |begin, end| {
+        for number in begin..end {
+            // SAFETY: each share has its own counts.
+            let counts = unsafe { &mut *places.get().add(number) };
+            for &entry in share(number) {
+                let place = &mut counts[digit(entry)];
+                // SAFETY: the counts of all shares are of all entries, of which there is room for as
+                // many, and give each its own place.
+                unsafe { *into.get().add(*place as usize) = entry };
+                *place += 1;
+            }
+        }
+    });
+    true
 }
 
 /// Sorts places by any relation, which need not be an order: then neither is the result, but every
@@ -157,6 +267,7 @@ pub(crate) fn sort_by(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pool::Pool;
 
     fn keys(count: usize, mask: u64) -> Vec<u64> {
         (0..count as u64)
@@ -166,6 +277,7 @@ mod tests {
 
     #[test]
     fn every_way_is_stable_and_right() {
+        let contexts = [Context::default(), Context::new(Some(Pool::with_threads(3)))];
         for (count, mask, bits) in [
             (0, 1, 8),
             (1, 1, 8),
@@ -173,29 +285,37 @@ mod tests {
             (5000, 7, 32),
             (5000, u64::from(u32::MAX), 32),
             (3000, 0xffff, 16),
+            (LONG + 1, u64::from(u32::MAX), 32),
+            (LONG + 2, 0xffc0_0000, 32),
         ] {
-            let keys = keys(count, mask);
-            let mut wanted: Vec<u32> = (0..count as u32).collect();
-            wanted.sort_by_key(|&place| keys[place as usize]);
-            let mut narrow: Vec<u64> =
-                (0..).zip(&keys).map(|(place, &key)| Entry::new(key, place)).collect();
-            let mut spare = narrow.clone();
-            sort_entries(&mut narrow, &mut spare, bits);
-            assert_eq!(narrow.iter().map(|entry| entry.place()).collect::<Vec<_>>(), wanted);
-            let mut wide: Vec<(u64, u32)> =
-                (0..).zip(&keys).map(|(place, &key)| (key << 20, place)).collect();
-            let mut spare = wide.clone();
-            sort_entries(&mut wide, &mut spare, 64);
-            assert_eq!(wide.iter().map(|entry| entry.place()).collect::<Vec<_>>(), wanted);
-            let mut places: Vec<u32> = (0..count as u32).collect();
-            let mut spare = places.clone();
-            sort_by(&mut places, &mut spare, |a, b| keys[a as usize] < keys[b as usize]);
-            assert_eq!(places, wanted);
-            let mut sorted: Vec<u32> = keys.iter().map(|&key| key as u32).collect();
-            let mut spare = sorted.clone();
-            sort_keys(&mut sorted, &mut spare, bits);
-            assert!(sorted.is_sorted());
+            for context in &contexts {
+                check(context, count, mask, bits);
+            }
         }
+    }
+
+    fn check(context: &Context, count: usize, mask: u64, bits: u32) {
+        let keys = keys(count, mask);
+        let mut wanted: Vec<u32> = (0..count as u32).collect();
+        wanted.sort_by_key(|&place| keys[place as usize]);
+        let mut narrow: Vec<u64> =
+            (0..).zip(&keys).map(|(place, &key)| Entry::new(key, place)).collect();
+        let mut spare = narrow.clone();
+        sort_entries(context, &mut narrow, &mut spare, bits);
+        assert_eq!(narrow.iter().map(|entry| entry.place()).collect::<Vec<_>>(), wanted);
+        let mut wide: Vec<(u64, u32)> =
+            (0..).zip(&keys).map(|(place, &key)| (key << 20, place)).collect();
+        let mut spare = wide.clone();
+        sort_entries(context, &mut wide, &mut spare, 64);
+        assert_eq!(wide.iter().map(|entry| entry.place()).collect::<Vec<_>>(), wanted);
+        let mut places: Vec<u32> = (0..count as u32).collect();
+        let mut spare = places.clone();
+        sort_by(&mut places, &mut spare, |a, b| keys[a as usize] < keys[b as usize]);
+        assert_eq!(places, wanted);
+        let mut sorted: Vec<u32> = keys.iter().map(|&key| key as u32).collect();
+        let mut spare = sorted.clone();
+        sort_keys(context, &mut sorted, &mut spare, bits);
+        assert!(sorted.is_sorted());
     }
 
     #[test]
