@@ -133,7 +133,7 @@ impl Compiler {
 
     /// An object from LLVM IR without a head.
     pub fn object_of_text(&self, text: &str) -> Result<Vec<u8>> {
-        let TargetText { triple, data_layout, .. } = self.target_text();
+        let TargetText { triple, data_layout, .. } = self.target.text();
         let text = format!(
             "target datalayout = \"{data_layout}\"\ntarget triple = \"{triple}\"\n\n{text}"
         );

@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::gemm::Address;
+#[cfg(target_arch = "x86_64")]
 use crate::gemm::sets::{self, Set};
 
 /// Below this length comparing beats counting.
@@ -10,7 +11,7 @@ const SHORT: usize = 1024;
 const DIGIT: u32 = 11;
 const BUCKETS: usize = 1 << DIGIT;
 /// From this length on several threads sort one line.
-const LONG: usize = 1 << 15;
+pub(super) const LONG: usize = 1 << 15;
 
 /// An element on its way: its key and where it was.
 pub(crate) trait Entry: Copy + Default + Send + Sync {
@@ -20,7 +21,7 @@ pub(crate) trait Entry: Copy + Default + Send + Sync {
     /// Sorts by key and, among equals, by place.
     fn sort(entries: &mut [Self]);
     /// The same with vectors; false if the processor has none for it. `spare` is as long.
-    fn sort_by_vectors(_context: &Context, _entries: &mut [Self], _spare: &mut [Self]) -> bool {
+    fn sort_by_vectors(_: &Context, _: &mut [Self], _: &mut [Self]) -> bool {
         false
     }
 }
@@ -46,14 +47,14 @@ impl Entry for u64 {
         entries.sort_unstable();
     }
 
+    #[cfg(target_arch = "x86_64")]
     fn sort_by_vectors(context: &Context, entries: &mut [u64], spare: &mut [u64]) -> bool {
-        #[cfg(target_arch = "x86_64")]
-        if sets::best() == Set::Avx512 {
+        let can = sets::best() == Set::Avx512;
+        if can {
             // SAFETY: detected.
             unsafe { super::vector::sort_u64(context, entries, spare) };
-            return true;
         }
-        false
+        can
     }
 }
 
@@ -99,9 +100,8 @@ pub(crate) fn sort_entries<E: Entry>(
 /// Sorts keys of so many bits on their own; `spare` is as long.
 pub(crate) fn sort_keys(context: &Context, keys: &mut [u32], spare: &mut [u32], bits: u32) {
     // Two passes of counting are less work.
-    let few_passes = bits <= 2 * DIGIT && keys.len() >= SHORT;
     #[cfg(target_arch = "x86_64")]
-    if sets::best() == Set::Avx512 && !few_passes {
+    if sets::best() == Set::Avx512 && (bits > 2 * DIGIT || keys.len() < SHORT) {
         // SAFETY: detected.
         unsafe { super::vector::sort_u32(context, keys, spare) };
         return;
@@ -124,6 +124,7 @@ fn by_digits<E: Copy + Send + Sync>(
     let passes = bits.div_ceil(DIGIT) as usize;
     let digit =
         |entry: E, pass: usize| (key(entry) >> (pass as u32 * DIGIT)) as usize & (BUCKETS - 1);
+    // Several threads count before each pass, since a pass changes whose share an entry is in.
     let together = context.threads() > 1 && entries.len() >= LONG;
     let mut counts = vec![[0_u32; BUCKETS]; if together { 0 } else { passes }];
     for &entry in entries.iter() {

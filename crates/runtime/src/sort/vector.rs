@@ -4,11 +4,10 @@
 use std::arch::x86_64::*;
 use std::ops::Range;
 
+use super::order::LONG;
 use crate::context::Context;
 use crate::gemm::Address;
 
-/// From this length on several threads sort.
-const LONG: usize = 1 << 15;
 /// Vectors that a network sorts at most.
 const MOST_VECTORS: usize = 16;
 
@@ -25,15 +24,21 @@ macro_rules! vector_sort {
             ///
             /// # Safety
             ///
-            /// The processor has AVX-512.
+            /// The processor has AVX-512, and with it `popcnt`.
             pub(in crate::sort) unsafe fn sort(
                 context: &Context,
                 numbers: &mut [$number],
                 spare: &mut [$number],
             ) {
+                let most_depth = |count: usize| 2 * count.max(1).ilog2();
+                if context.threads() == 1 || numbers.len() < LONG {
+                    // SAFETY: the caller's promise.
+                    unsafe { quick(numbers, spare, most_depth(numbers.len())) };
+                    return;
+                }
                 let mut parts: Vec<Range<usize>> = Vec::new();
                 parts.push(0..numbers.len());
-                while context.threads() > 1 && parts.len() < 2 * context.threads() {
+                while parts.len() < 2 * context.threads() {
                     parts.sort_by_key(|part| part.len());
                     let Some(part) = parts.pop_if(|part| part.len() >= LONG) else { break };
                     let (numbers, spare) = (&mut numbers[part.clone()], &mut spare[part.clone()]);
@@ -44,14 +49,13 @@ macro_rules! vector_sort {
                 let (numbers, spare) = (Address(numbers.as_mut_ptr()), Address(spare.as_mut_ptr()));
                 context.parallel_for(parts.len(), 1, |begin, end| {
                     for part in &parts[begin..end] {
-                        let most_depth = 2 * part.len().max(1).ilog2();
                         // SAFETY: parts lie within the slices and apart, and the caller's promise.
                         unsafe {
                             let at = |from: Address<$number>| {
                                 let start = from.get().add(part.start);
                                 std::slice::from_raw_parts_mut(start, part.len())
                             };
-                            quick(at(numbers), at(spare), most_depth);
+                            quick(at(numbers), at(spare), most_depth(part.len()));
                         }
                     }
                 });
@@ -300,6 +304,7 @@ mod tests {
     #[test]
     fn numbers_of_all_kinds() {
         if sets::best() != Set::Avx512 {
+            eprintln!("skipped: the processor has no AVX-512");
             return;
         }
         let contexts = [Context::default(), Context::new(Some(Pool::with_threads(3)))];
