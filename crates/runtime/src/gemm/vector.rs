@@ -23,18 +23,21 @@ use rows::Vectors;
 
 /// Columns whose sums are kept near while rows go by.
 const STRIP: usize = 4096;
-/// Rows that one thread adds up; how many there are decides alone where sums are cut.
+/// Rows that one thread adds up, at most, and at least for each vector; sizes alone decide where sums are cut.
 const CHUNK: usize = 512;
+const LEAST_CHUNK: usize = 64;
+/// Elements of a matrix that are enough for a thread at a time: rows are few where they are long, and read whole.
+const PIECE: usize = if cfg!(test) { 1 << 12 } else { 1 << 17 };
 /// Lines that are read side by side: one alone does not keep memory busy.
 const LINES: usize = 8;
 /// Lines, and rows of the other operand, that are multiplied at once where that has a few.
 const BLOCK: usize = 4;
 /// Rows of the other operand up to which a matrix is read where it is.
 const FEW: usize = 16;
-/// Bytes for which the matrix is asked for ahead, rows that are added up.
+/// Bytes for which the matrix is asked for ahead, lines that are read side by side.
 const AHEAD: usize = 512;
-/// The same for lines that are read side by side.
-const LINE_AHEAD: usize = 512;
+/// The same for rows that are added up: where rows are short the processor itself asks for too little.
+const ROW_AHEAD: usize = 2048;
 
 /// How the rows of a matrix with elements of some type are read.
 pub(crate) struct Streams<T> {
@@ -326,7 +329,9 @@ impl<T: Compute> Job<'_, T> {
     ) -> Result<()> {
         let Vectors { depth: k, count: vectors, .. } = self.vectors;
         let count = self.lines.len();
-        let chunks = k.div_ceil(CHUNK);
+        let least = (LEAST_CHUNK * vectors).min(CHUNK);
+        let height = (PIECE / count).next_multiple_of(rows::ROWS).clamp(least, CHUNK);
+        let chunks = k.div_ceil(height);
         // Enough strips that few rows keep all threads busy, too, but no shorter than a page.
         let wanted = (4 * context.threads()).div_ceil(chunks);
         let strip = (count.div_ceil(wanted).next_multiple_of(64).clamp(1024, STRIP) / vectors)
@@ -335,12 +340,12 @@ impl<T: Compute> Job<'_, T> {
         // By chunk, vector and line.
         let partial = scratch::<T>(chunks.saturating_mul(vectors).saturating_mul(count))?;
         let sums = Address(partial.as_ptr().cast::<T>());
-        let grain = (super::SERIAL / (strip * vectors * CHUNK.min(k))).max(1);
+        let grain = (super::SERIAL / (strip * vectors * height.min(k))).max(1);
         context.parallel_for(chunks * strips, grain, |begin, end| {
             let mut near = Vec::new();
             for piece in begin..end {
                 let (chunk, strip_begin) = (piece / strips, piece % strips * strip);
-                let steps = chunk * CHUNK..k.min((chunk + 1) * CHUNK);
+                let steps = chunk * height..k.min((chunk + 1) * height);
                 let offset = steps.start as isize * self.k_step + strip_begin as isize;
                 let length = strip.min(count - strip_begin);
                 near.clear();
@@ -470,7 +475,7 @@ unsafe fn lines<S: Load<T>, T: Compute, const COUNT: usize>(
     let (heads, tail) = x.as_chunks::<LANES>();
     let others = lines.map(|line| line.as_chunks::<LANES>());
     // At its end a line's next elements are those of the line that is read after it.
-    let ahead = LINE_AHEAD / size_of::<[S; LANES]>();
+    let ahead = AHEAD / size_of::<[S; LANES]>();
     let jump = COUNT as isize * step - (heads.len() * LANES) as isize;
     for (place, &x) in heads.iter().enumerate() {
         let jump = if place + ahead < heads.len() { 0 } else { jump };
@@ -479,7 +484,7 @@ unsafe fn lines<S: Load<T>, T: Compute, const COUNT: usize>(
             let y = unsafe { others[line].0.get_unchecked(place) };
             if size_of::<S>() < size_of::<T>() {
                 ask_for(
-                    y.as_ptr().wrapping_byte_add(LINE_AHEAD).wrapping_offset(jump),
+                    y.as_ptr().wrapping_byte_add(AHEAD).wrapping_offset(jump),
                     size_of_val(y),
                 );
             }
@@ -626,6 +631,9 @@ unsafe fn add_rows_body<S: Load<T>, T: Compute>(
                 // SAFETY: rows are as long as the sums.
                 unsafe { chunks[r].0.get_unchecked(j) }
             });
+            for part in parts {
+                ask_for(following(part.as_ptr(), j * LANES, count, ROWS as isize * step), size_of_val(part));
+            }
             let parts = parts.map(|part| load(*part));
             let mut new = *sums;
             for r in 0..ROWS {
@@ -646,6 +654,15 @@ unsafe fn add_rows_body<S: Load<T>, T: Compute>(
             *sum = value.load().multiply_add(x, *sum);
         }
     }
+}
+
+/// Where elements are that are read [`ROW_AHEAD`] bytes after one, which is in this place of `count` that lie
+/// together and are followed by those that are `step` from them.
+#[inline(always)]
+fn following<S>(element: *const S, place: usize, count: usize, step: isize) -> *const S {
+    let ahead = ROW_AHEAD / size_of::<S>();
+    let jump = if place + ahead < count { 0 } else { step - count as isize };
+    element.wrapping_add(ahead).wrapping_offset(jump)
 }
 
 /// Asks for so many bytes.

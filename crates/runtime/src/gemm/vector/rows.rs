@@ -34,14 +34,22 @@ pub(super) type AddRows<T> = unsafe fn(
 /// Sums that registers hold at once, at most.
 pub(super) const LANES: usize = 32;
 
+/// Rows that are read side by side, as many as registers hold.
+pub(super) const ROWS: usize = 8;
+/// Bytes of rows up to which those that are read next are asked for, since the processor asks ahead in pages.
+const SHORT: usize = 4096;
+
 /// Whether reading rows whole is the faster way, for elements of so many bytes: where the
 /// beginnings of rows, `step` elements apart, share places in the caches, or where there is more
 /// than the caches keep.
 pub(super) fn pays(width: usize, columns: usize, rows: usize, step: isize) -> bool {
     const CROWDED: usize = if cfg!(test) { 4 } else { 4096 };
+    /// Where rows are short.
+    const SOME_BYTES: usize = 1 << 20;
     const MOST_BYTES: usize = 16 << 20;
+    let few = if columns <= SHORT / width { SOME_BYTES } else { MOST_BYTES };
     (step.unsigned_abs() * width).is_multiple_of(CROWDED)
-        || columns.saturating_mul(rows) > MOST_BYTES / width
+        || columns.saturating_mul(rows) > few / width
 }
 
 /// The function for elements of a type, where the processor has registers for it.
@@ -93,8 +101,6 @@ unsafe fn add_rows<S: Load<T>, T: Compute, const COLUMNS: usize>(
     length: usize,
     sums: &mut [T],
 ) {
-    /// Rows that are read side by side, as many as registers hold.
-    const ROWS: usize = 8;
     let mut row = matrix.cast::<S>().wrapping_offset(offset);
     let mut p = steps.start;
     while p < steps.end {
@@ -127,10 +133,15 @@ unsafe fn some_rows<S: Load<T>, T: Compute, const COLUMNS: usize, const ROWS: us
 ) {
     let room = sums.len() / x.count;
     let heads = length / COLUMNS * COLUMNS;
+    let short = length <= SHORT / size_of::<S>();
     for place in (0..heads).step_by(COLUMNS) {
         let mut parts = [[T::ZERO; COLUMNS]; ROWS];
         for r in 0..ROWS {
             let part = row.wrapping_offset(r as isize * step).wrapping_add(place);
+            if short {
+                let next = part.wrapping_offset(ROWS as isize * step);
+                super::ask_for(next, COLUMNS * size_of::<S>());
+            }
             // SAFETY: the caller's promise.
             parts[r] = super::load(unsafe { part.cast::<[S; COLUMNS]>().read_unaligned() });
         }
