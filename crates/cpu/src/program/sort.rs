@@ -4,7 +4,9 @@ use rxla_base::Result;
 use rxla_hlo::op::{BinaryKind, Compare, ComparisonDirection, ComparisonType};
 use rxla_hlo::{ComputationId, InstructionId, Module, Op};
 use rxla_kernel::{Builder, Type};
-use rxla_runtime::sort::{Direction, FloatOrder, Sort, SortKey};
+use rxla_passes::view;
+use rxla_runtime::element::Element;
+use rxla_runtime::sort::{Direction, FloatOrder, Role, Sort, SortKey};
 
 use super::runtime::element;
 use super::{Driver, calls};
@@ -44,21 +46,44 @@ fn describe(module: &Module, id: InstructionId) -> Option<Sort> {
     let shape = module[operands[0]].shape.as_array()?;
     let dimension = usize::try_from(*op.dimensions.first()?).ok()?;
     let product = |dims: &[i64]| dims.iter().product::<i64>() as usize;
-    let mut elements = Vec::new();
-    for &operand in operands {
-        elements.push(element(module[operand].shape.as_array()?.element_type)?);
+    let mut list = Vec::new();
+    for (index, &operand) in operands.iter().enumerate() {
+        let element = element(module[operand].shape.as_array()?.element_type)?;
+        let role = match &module[operand].op {
+            _ if !is_read(module, id, index) => Role::Unread,
+            Op::Iota(iota) if iota.iota_dimension == op.dimensions[0] && counts(element) => {
+                Role::Places
+            }
+            _ => Role::Moved,
+        };
+        list.push((element, role));
     }
     let keys = keys(module, op.to_apply)?;
-    if keys.iter().any(|key| elements[key.operand].is_complex()) {
+    if keys.iter().any(|key| list[key.operand].0.is_complex()) {
         return None;
     }
     Some(Sort {
         outer: product(&shape.dims[..dimension]),
         length: shape.dims[dimension] as usize,
         inner: product(&shape.dims[dimension + 1..]),
-        operands: elements,
+        operands: list,
         keys,
     })
+}
+
+/// Whether somebody reads a result of a sort.
+fn is_read(module: &Module, sort: InstructionId, index: usize) -> bool {
+    let reads = |user: &InstructionId| match &module[*user].op {
+        Op::GetTupleElement(get) => usize::try_from(get.index) == Ok(index),
+        _ => true,
+    };
+    let users = module[sort].users();
+    module[sort].operands().len() == 1 || view::is_root(module, sort) || users.iter().any(reads)
+}
+
+/// Whether elements hold places of any dimension, as the runtime writes them.
+fn counts(element: Element) -> bool {
+    element.is_integer() && element.byte_width() >= 4
 }
 
 /// The keys of a comparator `less(k0) | (equal(k0) & (less(k1) | …))`.

@@ -57,6 +57,36 @@ fn sorts_by_keys_run_in_the_runtime() {
     assert_eq!(executable.fallbacks().len(), 0);
 }
 
+/// Places along the dimension are not read but told, and what nobody looks at is not moved.
+#[test]
+fn sorts_of_which_one_result_is_read() {
+    let values = "f32[2,6] {{3,-0,0,nan,-inf,1},{2,2,1,1,-5,0}}";
+    let root = "ROOT s = (f32[2,6], s32[2,6])";
+    for (iota, dimension) in [("s32[2,6]", 1), ("s32[2,6]", 0), ("u64[2,6]", 1), ("s16[2,6]", 1)] {
+        let comparing = iota.split('[').next().unwrap();
+        let text = SORT
+            .replace("s32[] parameter", &format!("{comparing}[] parameter"))
+            .replace(
+                "i = s32[2,6] iota(), iota_dimension=1",
+                &format!("i = {iota} iota(), iota_dimension={dimension}"),
+            )
+            .replace(root, &format!("s = (f32[2,6], {iota})"));
+        for (index, shape) in [(0, "f32[2,6]"), (1, iota)] {
+            let root = format!("ROOT r = {shape} get-tuple-element(s), index={index}\n}}");
+            let text = format!("{}{root}", text.strip_suffix('}').unwrap());
+            check(&text, &[values]);
+        }
+        let both = "a = f32[2,6] get-tuple-element(s), index=0
+            b = IOTA get-tuple-element(s), index=1
+            ROOT r = (f32[2,6], IOTA) tuple(a, b)
+        }";
+        check(
+            &format!("{}{}", text.strip_suffix('}').unwrap(), both.replace("IOTA", iota)),
+            &[values],
+        );
+    }
+}
+
 #[test]
 fn transforms_and_linear_algebra_of_the_runtime() {
     let text = "HloModule m

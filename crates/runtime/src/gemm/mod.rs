@@ -199,7 +199,7 @@ impl<T> Default for Workspace<T> {
 }
 
 /// Room for so many values, of any value.
-fn room<T>(block: &mut Option<Block>, count: usize) -> Result<*mut T> {
+pub(crate) fn room<T>(block: &mut Option<Block>, count: usize) -> Result<*mut T> {
     let bytes = count.checked_mul(size_of::<T>()).ok_or_else(out_of_memory)?;
     if let Some(block) = block
         && block.len() >= bytes

@@ -483,10 +483,7 @@ unsafe fn lines<S: Load<T>, T: Compute, const COUNT: usize>(
             // SAFETY: lines are as long as the vector.
             let y = unsafe { others[line].0.get_unchecked(place) };
             if size_of::<S>() < size_of::<T>() {
-                ask_for(
-                    y.as_ptr().wrapping_byte_add(AHEAD).wrapping_offset(jump),
-                    size_of_val(y),
-                );
+                ask_for(y.as_ptr().wrapping_byte_add(AHEAD).wrapping_offset(jump), size_of_val(y));
             }
             let y = load(*y);
             for lane in 0..LANES {
@@ -632,7 +629,10 @@ unsafe fn add_rows_body<S: Load<T>, T: Compute>(
                 unsafe { chunks[r].0.get_unchecked(j) }
             });
             for part in parts {
-                ask_for(following(part.as_ptr(), j * LANES, count, ROWS as isize * step), size_of_val(part));
+                ask_for(
+                    following(part.as_ptr(), j * LANES, count, ROWS as isize * step),
+                    size_of_val(part),
+                );
             }
             let parts = parts.map(|part| load(*part));
             let mut new = *sums;

@@ -2,6 +2,8 @@
 
 use half::{bf16, f16};
 
+use super::order::Word;
+
 /// How floats are ordered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(i64)]
@@ -14,6 +16,8 @@ pub enum FloatOrder {
 
 /// A number that can be a key.
 pub(crate) trait Key: Copy + Send + Sync {
+    /// What holds a key.
+    type Word: Word;
     /// Ascending in the order of the numbers. Numbers of one key are the same in that order; those
     /// that are the same may have different keys only if these are the two zeros.
     fn key(self, order: FloatOrder) -> u64;
@@ -21,8 +25,9 @@ pub(crate) trait Key: Copy + Send + Sync {
 }
 
 macro_rules! integer_keys {
-    ($($signed:ty, $unsigned:ty;)*) => {$(
+    ($($signed:ty, $unsigned:ty, $word:ty;)*) => {$(
         impl Key for $unsigned {
+            type Word = $word;
             const BITS: u32 = <$unsigned>::BITS;
             #[inline(always)]
             fn key(self, _order: FloatOrder) -> u64 {
@@ -31,6 +36,7 @@ macro_rules! integer_keys {
         }
 
         impl Key for $signed {
+            type Word = $word;
             const BITS: u32 = <$unsigned>::BITS;
             #[inline(always)]
             fn key(self, _order: FloatOrder) -> u64 {
@@ -40,11 +46,12 @@ macro_rules! integer_keys {
     )*};
 }
 
-integer_keys! { i8, u8; i16, u16; i32, u32; i64, u64; }
+integer_keys! { i8, u8, u32; i16, u16, u32; i32, u32, u32; i64, u64, u64; }
 
 macro_rules! float_keys {
-    ($($float:ty, $unsigned:ty, $signed:ty;)*) => {$(
+    ($($float:ty, $unsigned:ty, $signed:ty, $word:ty;)*) => {$(
         impl Key for $float {
+            type Word = $word;
             const BITS: u32 = <$unsigned>::BITS;
             #[inline(always)]
             fn key(self, order: FloatOrder) -> u64 {
@@ -62,12 +69,62 @@ macro_rules! float_keys {
     )*};
 }
 
-float_keys! { f16, u16, i16; bf16, u16, i16; f32, u32, i32; f64, u64, i64; }
+float_keys! { f16, u16, i16, u32; bf16, u16, i16, u32; f32, u32, i32, u32; f64, u64, i64, u64; }
 
 /// The key of zero with a sign, of a type so wide.
 pub(crate) const fn zero_keys(bits: u32) -> (u64, u64) {
     let zero = 1 << (bits - 1);
     (zero - 1, zero)
+}
+
+/// Back from a key to the number; NaN become one.
+pub(crate) trait FromKey: Key {
+    fn from_key(key: u64) -> Self;
+}
+
+macro_rules! keys_back {
+    ($($type:ident: $key:ident => $value:expr;)*) => {$(
+        impl FromKey for $type {
+            #[inline(always)]
+            fn from_key($key: u64) -> $type {
+                $value
+            }
+        }
+    )*};
+}
+
+keys_back! {
+    u8: key => key as u8;
+    u16: key => key as u16;
+    u32: key => key as u32;
+    u64: key => key;
+    i8: key => (key as u8 ^ 1 << 7) as i8;
+    i16: key => (key as u16 ^ 1 << 15) as i16;
+    i32: key => (key as u32 ^ 1 << 31) as i32;
+    i64: key => (key ^ 1 << 63) as i64;
+    f32: key => f32::from_bits(float_bits(key, 32) as u32);
+    f64: key => f64::from_bits(float_bits(key, 64));
+}
+
+impl FromKey for f16 {
+    #[inline(always)]
+    fn from_key(key: u64) -> f16 {
+        f16::from_bits(float_bits(key, 16) as u16)
+    }
+}
+
+impl FromKey for bf16 {
+    #[inline(always)]
+    fn from_key(key: u64) -> bf16 {
+        bf16::from_bits(float_bits(key, 16) as u16)
+    }
+}
+
+/// The bits of the float with this key.
+#[inline(always)]
+fn float_bits(key: u64, bits: u32) -> u64 {
+    let sign = 1 << (bits - 1);
+    if key & sign != 0 { key ^ sign } else { !key }
 }
 
 #[cfg(test)]

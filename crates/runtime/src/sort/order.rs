@@ -1,10 +1,13 @@
 //! Orders of lines: which element of a line comes first, second, and so on. All are stable.
 
+use super::{GRAIN, Number};
 use crate::context::Context;
 use crate::gemm::Address;
 #[cfg(target_arch = "x86_64")]
 use crate::gemm::sets::{self, Set};
 
+/// Lines that are as short are sorted side by side, one in each lane of vectors.
+pub(super) const SHORTEST: usize = 16;
 /// Below this length comparing beats counting.
 const SHORT: usize = 1024;
 /// Bits of a key that one pass of counting sorts by.
@@ -13,104 +16,143 @@ const BUCKETS: usize = 1 << DIGIT;
 /// From this length on several threads sort one line.
 pub(super) const LONG: usize = 1 << 15;
 
-/// An element on its way: its key and where it was.
-pub(crate) trait Entry: Copy + Default + Send + Sync {
-    fn new(key: u64, place: u32) -> Self;
-    fn digits(self) -> u64;
-    fn place(self) -> u32;
-    /// Sorts by key and, among equals, by place.
-    fn sort(entries: &mut [Self]);
-    /// The same with vectors; false if the processor has none for it. `spare` is as long.
-    fn sort_by_vectors(_: &Context, _: &mut [Self], _: &mut [Self]) -> bool {
-        false
-    }
+/// What a key is kept in.
+pub(crate) trait Word: Number + Ord + Into<u64> + Send + Sync {
+    fn new(key: u64) -> Self;
+    /// Sorts words by vectors; false if the processor has none for it. `spare` is as long.
+    fn sort_by_vectors(context: &Context, words: &mut [Self], spare: &mut [Self]) -> bool;
+    /// Sorts lines of so many words, as long as [`SHORTEST`] or shorter, by vectors; false as above.
+    fn sort_lines_by_vectors(words: &mut [Self], length: usize) -> bool;
 }
 
-/// A key of up to 32 bits above the place.
-impl Entry for u64 {
-    #[inline(always)]
-    fn new(key: u64, place: u32) -> u64 {
-        key << 32 | u64::from(place)
-    }
+macro_rules! words {
+    ($($word:ty: $by_vectors:ident, $lines_by_vectors:ident;)*) => {$(
+        impl Word for $word {
+            #[inline(always)]
+            fn new(key: u64) -> $word {
+                key as $word
+            }
 
-    #[inline(always)]
-    fn digits(self) -> u64 {
-        self >> 32
-    }
+            #[cfg(target_arch = "x86_64")]
+            fn sort_by_vectors(context: &Context, words: &mut [$word], spare: &mut [$word]) -> bool {
+                let can = sets::best() == Set::Avx512;
+                if can {
+                    // SAFETY: detected.
+                    unsafe { super::vector::$by_vectors(context, words, spare) };
+                }
+                can
+            }
 
-    #[inline(always)]
-    fn place(self) -> u32 {
-        self as u32
-    }
+            #[cfg(target_arch = "x86_64")]
+            fn sort_lines_by_vectors(words: &mut [$word], length: usize) -> bool {
+                let can = sets::best() == Set::Avx512;
+                if can {
+                    // SAFETY: detected.
+                    unsafe { super::vector::$lines_by_vectors(words, length) };
+                }
+                can
+            }
 
-    fn sort(entries: &mut [u64]) {
-        entries.sort_unstable();
-    }
+            #[cfg(not(target_arch = "x86_64"))]
+            fn sort_by_vectors(_: &Context, _: &mut [$word], _: &mut [$word]) -> bool {
+                false
+            }
 
-    #[cfg(target_arch = "x86_64")]
-    fn sort_by_vectors(context: &Context, entries: &mut [u64], spare: &mut [u64]) -> bool {
-        let can = sets::best() == Set::Avx512;
-        if can {
-            // SAFETY: detected.
-            unsafe { super::vector::sort_u64(context, entries, spare) };
+            #[cfg(not(target_arch = "x86_64"))]
+            fn sort_lines_by_vectors(_: &mut [$word], _: usize) -> bool {
+                false
+            }
         }
-        can
-    }
+    )*};
 }
 
-/// A key of up to 64 bits and the place.
-impl Entry for (u64, u32) {
-    #[inline(always)]
-    fn new(key: u64, place: u32) -> (u64, u32) {
-        (key, place)
-    }
+words! { u32: sort_u32, sort_lines_u32; u64: sort_u64, sort_lines_u64; }
 
-    #[inline(always)]
-    fn digits(self) -> u64 {
-        self.0
-    }
-
-    #[inline(always)]
-    fn place(self) -> u32 {
-        self.1
-    }
-
-    fn sort(entries: &mut [(u64, u32)]) {
-        entries.sort_unstable();
-    }
-}
-
-/// Sorts entries that stand in the order of their places, by keys of so many bits; `spare` is as long.
-pub(crate) fn sort_entries<E: Entry>(
+/// Sorts lines of so many keys of so many bits on their own; `spare` is as long as a line.
+pub(crate) fn sort_words<W: Word>(
     context: &Context,
-    entries: &mut [E],
-    spare: &mut [E],
+    keys: &mut [W],
+    length: usize,
+    spare: &mut [W],
     bits: u32,
 ) {
-    if E::sort_by_vectors(context, entries, spare) {
+    if length <= SHORTEST && W::sort_lines_by_vectors(keys, length) {
+        return;
+    }
+    for keys in keys.chunks_mut(length) {
+        // Two passes of counting are less work.
+        if (bits > 2 * DIGIT || length < SHORT) && W::sort_by_vectors(context, keys, spare) {
+            continue;
+        }
+        if length < SHORT {
+            keys.sort_unstable();
+            continue;
+        }
+        by_digits(context, keys, spare, bits, Into::into);
+    }
+}
+
+/// Sorts entries, keys of so many bits above their places, which stand in the order of the places; `spare` is as long.
+pub(crate) fn sort_entries(context: &Context, entries: &mut [u64], spare: &mut [u64], bits: u32) {
+    if u64::sort_by_vectors(context, entries, spare) {
         return;
     }
     if entries.len() < SHORT {
-        E::sort(entries);
+        entries.sort_unstable();
         return;
     }
-    by_digits(context, entries, spare, bits, |entry| entry.digits());
+    by_digits(context, entries, spare, bits, |entry| entry >> 32);
 }
 
-/// Sorts keys of so many bits on their own; `spare` is as long.
-pub(crate) fn sort_keys(context: &Context, keys: &mut [u32], spare: &mut [u32], bits: u32) {
-    // Two passes of counting are less work.
-    #[cfg(target_arch = "x86_64")]
-    if sets::best() == Set::Avx512 && (bits > 2 * DIGIT || keys.len() < SHORT) {
-        // SAFETY: detected.
-        unsafe { super::vector::sort_u32(context, keys, spare) };
-        return;
+/// Leaves the places of keys of up to 64 bits in the lower halves of entries, in the order of the keys. They are
+/// sorted by the upper halves of keys first, and then, where these are equal, by the lower ones; `spare` is as long.
+pub(crate) fn sort_wide(context: &Context, keys: &[u64], entries: &mut [u64], spare: &mut [u64]) {
+    for ((place, key), entry) in (0_u64..).zip(keys).zip(entries.iter_mut()) {
+        *entry = key >> 32 << 32 | place;
     }
-    if keys.len() < SHORT {
-        keys.sort_unstable();
-        return;
+    sort_entries(context, entries, spare, 32);
+    // Pieces end where an upper half does.
+    let mut pieces: Vec<(&mut [u64], &mut [u64])> = Vec::new();
+    let (mut entries, mut spare) = (entries, &mut spare[..keys.len()]);
+    while !entries.is_empty() {
+        let mut end = entries.len().min(GRAIN);
+        while end < entries.len() && entries[end] >> 32 == entries[end - 1] >> 32 {
+            end += 1;
+        }
+        let (piece, spare_piece);
+        (piece, entries) = entries.split_at_mut(end);
+        (spare_piece, spare) = spare.split_at_mut(end);
+        pieces.push((piece, spare_piece));
     }
-    by_digits(context, keys, spare, bits, u64::from);
+    // What is equal in many is sorted by all threads.
+    let (count, list) = (pieces.len(), Address(pieces.as_mut_ptr()));
+    context.parallel_for(count, 1, |begin, end| {
+        for i in begin..end {
+            // SAFETY: each piece is one thread's.
+            let (piece, spare) = unsafe { &mut *list.get().add(i) };
+            if piece.len() < LONG {
+                by_lower_halves(&Context::default(), keys, piece, spare);
+            }
+        }
+    });
+    for (piece, spare) in pieces.iter_mut().filter(|(piece, _)| piece.len() >= LONG) {
+        by_lower_halves(context, keys, piece, spare);
+    }
+}
+
+/// Sorts places within equal upper halves of their keys.
+fn by_lower_halves(context: &Context, keys: &[u64], entries: &mut [u64], mut spare: &mut [u64]) {
+    for run in entries.chunk_by_mut(|a, b| a >> 32 == b >> 32) {
+        let spare_run;
+        (spare_run, spare) = spare.split_at_mut(run.len());
+        if run.len() > 1 {
+            for entry in &mut *run {
+                let place = *entry & u64::from(u32::MAX);
+                *entry = keys[place as usize] << 32 | place;
+            }
+            sort_entries(context, run, spare_run, 32);
+        }
+    }
 }
 
 /// Counts digits from the last to the first; a digit that all keys share costs nothing.
@@ -299,23 +341,28 @@ mod tests {
         let keys = keys(count, mask);
         let mut wanted: Vec<u32> = (0..count as u32).collect();
         wanted.sort_by_key(|&place| keys[place as usize]);
-        let mut narrow: Vec<u64> =
-            (0..).zip(&keys).map(|(place, &key)| Entry::new(key, place)).collect();
-        let mut spare = narrow.clone();
-        sort_entries(context, &mut narrow, &mut spare, bits);
-        assert_eq!(narrow.iter().map(|entry| entry.place()).collect::<Vec<_>>(), wanted);
-        let mut wide: Vec<(u64, u32)> =
-            (0..).zip(&keys).map(|(place, &key)| (key << 20, place)).collect();
-        let mut spare = wide.clone();
-        sort_entries(context, &mut wide, &mut spare, 64);
-        assert_eq!(wide.iter().map(|entry| entry.place()).collect::<Vec<_>>(), wanted);
+        let places =
+            |entries: &[u64]| entries.iter().map(|&entry| entry as u32).collect::<Vec<_>>();
+        let mut entries: Vec<u64> =
+            (0..).zip(&keys).map(|(place, &key)| key << 32 | place).collect();
+        let mut spare = entries.clone();
+        sort_entries(context, &mut entries, &mut spare, bits);
+        assert_eq!(places(&entries), wanted);
+        for shift in [0, 20, 32] {
+            let wide: Vec<u64> = keys.iter().map(|&key| key << shift).collect();
+            sort_wide(context, &wide, &mut entries, &mut spare);
+            assert_eq!(places(&entries), wanted);
+            let (mut sorted, mut spare) = (wide.clone(), wide.clone());
+            sort_words(context, &mut sorted, count.max(1), &mut spare, 64);
+            assert!(sorted.is_sorted());
+        }
         let mut places: Vec<u32> = (0..count as u32).collect();
         let mut spare = places.clone();
         sort_by(&mut places, &mut spare, |a, b| keys[a as usize] < keys[b as usize]);
         assert_eq!(places, wanted);
         let mut sorted: Vec<u32> = keys.iter().map(|&key| key as u32).collect();
         let mut spare = sorted.clone();
-        sort_keys(context, &mut sorted, &mut spare, bits);
+        sort_words(context, &mut sorted, count.max(1), &mut spare, bits);
         assert!(sorted.is_sorted());
     }
 

@@ -25,6 +25,10 @@ fn floats(count: usize) -> Vec<f32> {
     bits(count, 5).into_iter().map(value).collect()
 }
 
+fn moved(elements: &[Element]) -> Vec<(Element, Role)> {
+    elements.iter().map(|&element| (element, Role::Moved)).collect()
+}
+
 unsafe fn sort<A: Copy, B: Copy>(
     sort: &Sort,
     context: &Context,
@@ -86,8 +90,16 @@ fn wanted<T: Copy>(
 
 const NOTHING: &[u8] = &[];
 
-const SHAPES: [[usize; 3]; 7] =
-    [[1, 1, 1], [5, 7, 1], [3, 40, 37], [1, 3000, 1], [1, 1500, 3], [0, 4, 4], [2, 0, 2]];
+const SHAPES: [[usize; 3]; 8] = [
+    [1, 1, 1],
+    [5, 7, 1],
+    [700, 9, 1],
+    [3, 40, 37],
+    [1, 3000, 1],
+    [1, 1500, 3],
+    [0, 4, 4],
+    [2, 0, 2],
+];
 
 #[test]
 fn numbers_alone_and_with_what_moves_along() {
@@ -115,7 +127,8 @@ fn numbers_alone_and_with_what_moves_along() {
                     };
                     let keys = vec![SortKey { operand: 0, order, direction }];
                     let [outer, length, inner] = shape;
-                    let alone = Sort { outer, length, inner, operands: vec![Element::F32], keys };
+                    let alone =
+                        Sort { outer, length, inner, operands: moved(&[Element::F32]), keys };
                     let bits =
                         |values: Vec<f32>| values.into_iter().map(f32::to_bits).collect::<Vec<_>>();
                     let right = bits(wanted(shape, &values, compare));
@@ -123,7 +136,7 @@ fn numbers_alone_and_with_what_moves_along() {
                     let (result, _) =
                         unsafe { sort::<f32, u8>(&alone, context, None, &values, &[]) };
                     assert_eq!(bits(result), right, "{alone:?}");
-                    let both = Sort { operands: vec![Element::F32, Element::U16], ..alone };
+                    let both = Sort { operands: moved(&[Element::F32, Element::U16]), ..alone };
                     // SAFETY: as above.
                     let (first, second) = unsafe { sort(&both, context, None, &values, &along) };
                     assert_eq!(bits(first), right, "{both:?}");
@@ -147,7 +160,7 @@ fn integers_of_every_width() {
                     outer: 2,
                     length: 2500,
                     inner: 1,
-                    operands: vec![Element::$element],
+                    operands: moved(&[Element::$element]),
                     keys,
                 };
                 // SAFETY: buffers are as large as the shape.
@@ -187,13 +200,13 @@ fn several_keys() {
         if narrow {
             let small: Vec<u8> = first.iter().map(|&value| value as u8).collect();
             let also: Vec<i16> = second.iter().map(|&value| value as i16).collect();
-            let both = description(vec![Element::U8, Element::I16]);
+            let both = description(moved(&[Element::U8, Element::I16]));
             // SAFETY: buffers are as large as the shape.
             let (a, b) = unsafe { sort(&both, &context, None, &small, &also) };
             assert_eq!(a.into_iter().map(u64::from).collect::<Vec<_>>(), right.0);
             assert_eq!(b.into_iter().map(i64::from).collect::<Vec<_>>(), right.1);
         } else {
-            let both = description(vec![Element::U64, Element::I64]);
+            let both = description(moved(&[Element::U64, Element::I64]));
             // SAFETY: as above.
             assert_eq!(unsafe { sort(&both, &context, None, &first, &second) }, right);
         }
@@ -215,7 +228,7 @@ fn a_function_may_compare() {
                 bits(count, 2).into_iter().map(|bits| (bits >> 40) as u32).collect();
             let along: Vec<f64> = values.iter().map(|&value| f64::from(value) / 3.0).collect();
             let [outer, length, inner] = shape;
-            let operands = vec![Element::U32, Element::F64];
+            let operands = moved(&[Element::U32, Element::F64]);
             let description = Sort { outer, length, inner, operands, keys: vec![] };
             let compare = |a: usize, b: usize| (values[b] % 10).cmp(&(values[a] % 10));
             let right = (wanted(shape, &values, compare), wanted(shape, &along, compare));
