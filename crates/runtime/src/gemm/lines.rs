@@ -21,11 +21,13 @@ pub(super) struct Lines<'a, T: 'static> {
     lanes: usize,
 }
 
-/// Packed columns of the right operand.
+/// Columns of the right operand, packed or where they are.
 pub(super) struct Panels<T> {
-    pub packed: *const T,
-    /// Values of a panel.
+    pub b: *const T,
+    /// From one panel to the next.
     pub size: usize,
+    /// From one step of k to the next.
+    pub step: usize,
     /// Steps of k.
     pub values: usize,
     /// Whether the product is added to what is there.
@@ -59,7 +61,7 @@ impl<'a, T: Compute> Lines<'a, T> {
     ///
     /// # Safety
     ///
-    /// As for [`super::multiply`]; the panels are packed.
+    /// As for [`super::multiply`]; the panels are there.
     pub(super) unsafe fn multiply(
         &self,
         edge: impl Fn(usize) -> usize,
@@ -79,8 +81,8 @@ impl<'a, T: Compute> Lines<'a, T> {
                     a: self.a.wrapping_add(row * self.a_row),
                     a_row: self.a_row,
                     a_step: 1,
-                    b: b.packed.wrapping_add(panel * b.size),
-                    b_step: width,
+                    b: b.b.wrapping_add(panel * b.size),
+                    b_step: b.step,
                     c: c.wrapping_offset(self.places[first]),
                     c_row: self.c_row,
                     add: b.add,

@@ -323,6 +323,17 @@ impl<T: Compute> Job<'_, T> {
         Some((a.data.cast::<T>().wrapping_offset(start), Rows::Apart(step)))
     }
 
+    /// Where some steps of columns begin that can be read in lines without being packed: they lie together, and
+    /// are few enough to stay in the first cache beside the rows that go by.
+    fn near_columns(&self, columns: &Range<usize>, k0: usize, depth: usize) -> Option<*const T> {
+        const MOST_BYTES: usize = 16 << 10;
+        let Product { b, n, k, .. } = *self.product;
+        let together = n.stride(0) == Some(1) && k.stride(1) == Some(columns.len() as isize);
+        let few = columns.len() * depth * size_of::<T>() <= MOST_BYTES;
+        let place = n.offset(0, columns.start) + k.offset(1, k0);
+        (b.direct && together && few).then(|| b.data.cast::<T>().wrapping_offset(place))
+    }
+
     /// Computes a part of the result, over some of k. For each block of k, the columns of the right
     /// operand are packed, and then, tile by tile, the rows of the left one: the tile stays in the first
     /// cache while the columns come by from the second.
@@ -375,15 +386,22 @@ impl<T: Compute> Job<'_, T> {
                 // SAFETY: the room is large enough; the matrix is the caller's promise.
                 unsafe { (product.b.pack)(product.b.data, places, steps_b, lanes, into) };
             };
-            if !self.direct {
+            let add = block > 0;
+            let lines = Lines::of(self, steps_a, column_places, all_dense, panels);
+            let near = lines.as_ref().and_then(|_| self.near_columns(&columns, k0, depth));
+            if !self.direct && near.is_none() {
                 for panel in 0..panels {
                     pack_panel(panel, width, right.wrapping_add(panel * panel_size));
                 }
             }
-            let add = block > 0;
-            if let Some(lines) = Lines::of(self, steps_a, column_places, all_dense, panels) {
-                let b = Panels { packed: right.cast_const(), size: panel_size, values, add };
-                // SAFETY: the caller's promise; the panels are packed.
+            if let Some(lines) = lines {
+                let b = match near {
+                    Some(b) => Panels { b, size: width, step: columns.len(), values, add },
+                    None => {
+                        Panels { b: right.cast_const(), size: panel_size, step: width, values, add }
+                    }
+                };
+                // SAFETY: the caller's promise; the panels are packed, or all columns there.
                 unsafe { lines.multiply(edge, 0..tiles, 0..panels, &b) };
                 continue;
             }

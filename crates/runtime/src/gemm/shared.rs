@@ -153,7 +153,8 @@ impl<T: Compute> Block<'_, T> {
             Lines::of(self.job, &self.steps[0], self.places, self.dense, panels.len())
         {
             let (size, values) = (self.panel_size, self.values);
-            let b = Panels { packed: self.packed.get(), size, values, add: self.add };
+            let step = 2 * kernels.lanes;
+            let b = Panels { b: self.packed.get(), size, step, values, add: self.add };
             // SAFETY: the caller's promise.
             unsafe { lines.multiply(edge, tiles, panels, &b) };
             return Ok(());
