@@ -1,8 +1,10 @@
-//! Convolutions of each feature on its own, with features side by side, as in NHWC: they are the lanes of vectors.
+//! Convolutions of each feature on its own, or of a few that make as many, with features side by side, as in NHWC: they
+//! are the lanes of vectors.
 //!
 //! The operand is read where it is: each line of places is cut into segments whose windows have the same taps inside
 //! the operand, and taps outside of it are left out.
 
+mod groups;
 mod segment;
 
 use rxla_base::Result;
@@ -34,23 +36,30 @@ pub(super) unsafe fn run<E: Elements>(
     result: *mut u8,
 ) -> Result<bool> {
     let elements = [c.left, c.right, c.result].map(E::known);
-    if elements != [Element::F32; 3] || !pays(c) {
+    let Some(width) = width(c) else { return Ok(false) };
+    if elements != [Element::F32; 3] {
         return Ok(false);
     }
     let (left, right, result) = (left.cast::<f32>(), right.cast::<f32>(), result.cast::<f32>());
     let plans: Vec<Plan> = c.spatial.iter().map(plan).collect();
     for lines in Line::of_parts(c, &plans) {
         // SAFETY: the caller's promise.
-        unsafe { run_part(context, c, &lines, [left, right], result)? };
+        unsafe { run_part(context, c, width, &lines, [left, right], result)? };
     }
     Ok(true)
 }
 
-fn pays(c: &Convolution) -> bool {
-    c.batch_groups == 1
-        && c.feature_groups >= LEAST_FEATURES
-        && [c.features, c.outputs] == [c.feature_groups; 2]
-        && [c.left_feature_stride, c.output_strides[1]] == [1; 2]
+/// Features of each group, and outputs, of what is computed here.
+pub(super) fn width(c: &Convolution) -> Option<usize> {
+    let groups = c.feature_groups.max(1);
+    let width = c.features / groups;
+    let few = width == 1 || groups::suit(width);
+    let pays = c.batch_groups == 1
+        && c.features >= LEAST_FEATURES
+        && few
+        && [c.features, c.outputs] == [groups * width; 2]
+        && [c.left_feature_stride, c.output_strides[1]] == [1; 2];
+    pays.then_some(width)
 }
 
 /// # Safety
@@ -59,30 +68,33 @@ fn pays(c: &Convolution) -> bool {
 unsafe fn run_part(
     context: &Context,
     c: &Convolution,
+    width: usize,
     lines: &[Line],
     [left, right]: [*const f32; 2],
     result: *mut f32,
 ) -> Result<()> {
     let Some((inner, outer)) = lines.split_last() else { return Ok(()) };
     let taps: usize = lines.iter().map(|line| line.taps.len()).product();
-    // The taps of each feature side by side, as features are.
-    let packed = scratch::<f32>(taps * c.features)?;
+    // By tap and feature of a group, what goes with the outputs side by side, as these are.
+    let packed = scratch::<f32>(taps * width * c.outputs)?;
     let mut steps = Steps::default();
-    steps.places = Line::all_taps(lines);
+    let of_group =
+        |tap: isize| (0..width).map(move |feature| tap + feature as isize * c.right_feature_stride);
+    steps.places = Line::all_taps(lines).into_iter().flat_map(of_group).collect();
     steps.find_runs();
-    let features: Vec<isize> =
-        (0..c.features).map(|feature| feature as isize * c.output_strides[0]).collect();
+    let outputs: Vec<isize> =
+        (0..c.outputs).map(|output| output as isize * c.output_strides[0]).collect();
     // SAFETY: there is room for the window, which is the caller's promise.
     unsafe {
         let from = right.wrapping_offset(c.right_start).cast();
-        pack::<f32, f32>(from, &features, &steps, c.features, packed.as_ptr().cast());
+        pack::<f32, f32>(from, &outputs, &steps, c.outputs, packed.as_ptr().cast());
     }
     let segments = Stretch::of(inner);
     let (left, result) = (Address(left.cast_mut()), Address(result));
     let window = Address(packed.as_ptr().cast::<f32>());
     let sizes: Vec<usize> =
         std::iter::once(c.images).chain(outer.iter().map(|line| line.places)).collect();
-    let work = inner.places * taps.max(1) * c.features;
+    let work = inner.places * taps.max(1) * width * c.features;
     context.parallel_for(sizes.iter().product(), 1 + GRAIN / work.max(1), |begin, end| {
         let [mut now, mut next, mut both] = [const { Vec::new() }; 3];
         let mut at = vec![0; sizes.len()];
@@ -115,7 +127,12 @@ unsafe fn run_part(
                     result_step: inner.result[1],
                 };
                 // SAFETY: the taps are those inside the operand; rows are different parts of the result.
-                unsafe { segment::compute(&segment) };
+                unsafe {
+                    match width {
+                        1 => segment::compute(&segment),
+                        _ => groups::compute(&segment, width),
+                    }
+                }
             }
         }
     });

@@ -27,6 +27,17 @@ pub(super) trait Vector: Copy {
     /// The processor has such vectors.
     unsafe fn splat(value: f32) -> Self;
 
+    /// Which lane each lane is taken from.
+    type Order: Copy;
+
+    /// In lanes that are groups of `group`, which divides their number: that one of the own group.
+    ///
+    /// # Safety
+    ///
+    /// The processor has such vectors.
+    unsafe fn order(group: usize, which: usize) -> Self::Order;
+
+    fn ordered(self, order: Self::Order) -> Self;
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
     fn half(self) -> Self;
@@ -69,8 +80,25 @@ use crate::gemm::Compute;
 /// What every processor has.
 pub(super) type Plain = [f32; 4];
 
+/// The order of [`Vector::order`], as numbers.
+#[inline(always)]
+fn order<const LANES: usize>(group: usize, which: usize) -> [i32; LANES] {
+    std::array::from_fn(|lane| (lane / group * group + which) as i32)
+}
+
 impl Vector for Plain {
     const LANES: usize = 4;
+    type Order = [i32; 4];
+
+    #[inline(always)]
+    unsafe fn order(group: usize, which: usize) -> [i32; 4] {
+        order(group, which)
+    }
+
+    #[inline(always)]
+    fn ordered(self, order: [i32; 4]) -> Plain {
+        order.map(|lane| self[lane as usize])
+    }
 
     #[inline(always)]
     unsafe fn zero() -> Plain {
@@ -119,13 +147,27 @@ impl Vector for Plain {
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::Vector;
+    use super::{Vector, order};
 
     macro_rules! vector {
-        ($vector:ty, $lanes:literal, $zero:path, $load:path, $store:path, $splat:path, $add:path, $sub:path, $mul:path, $fma:path
+        ($vector:ty, $lanes:literal, $order:ty, $load_order:path, $ordered:expr, $zero:path, $load:path, $store:path, $splat:path, $add:path, $sub:path, $mul:path, $fma:path
          $(, $load_first:path, $store_first:path)?) => {
             impl Vector for $vector {
                 const LANES: usize = $lanes;
+                type Order = $order;
+
+                #[inline(always)]
+                unsafe fn order(group: usize, which: usize) -> $order {
+                    let lanes: [i32; $lanes] = order(group, which);
+                    // SAFETY: the caller's promise; there are as many numbers as lanes.
+                    unsafe { $load_order(lanes.as_ptr().cast()) }
+                }
+
+                #[inline(always)]
+                fn ordered(self, order: $order) -> $vector {
+                    // SAFETY: where there is a vector, the processor has such.
+                    unsafe { $ordered(self, order) }
+                }
 
                 #[inline(always)]
                 unsafe fn zero() -> $vector {
@@ -195,6 +237,9 @@ mod x86 {
     vector!(
         __m512,
         16,
+        __m512i,
+        _mm512_loadu_si512,
+        |lanes, order| _mm512_permutexvar_ps(order, lanes),
         _mm512_setzero_ps,
         _mm512_loadu_ps,
         _mm512_storeu_ps,
@@ -209,6 +254,9 @@ mod x86 {
     vector!(
         __m256,
         8,
+        __m256i,
+        _mm256_loadu_si256,
+        _mm256_permutevar8x32_ps,
         _mm256_setzero_ps,
         _mm256_loadu_ps,
         _mm256_storeu_ps,
@@ -221,6 +269,9 @@ mod x86 {
     vector!(
         __m128,
         4,
+        __m128i,
+        _mm_loadu_si128,
+        _mm_permutevar_ps,
         _mm_setzero_ps,
         _mm_loadu_ps,
         _mm_storeu_ps,

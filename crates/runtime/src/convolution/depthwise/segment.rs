@@ -19,7 +19,7 @@ pub(super) struct Segment<'a> {
     pub(super) elements: *const f32,
     /// From one place to the next in the operand.
     pub(super) step: isize,
-    /// By tap and feature.
+    /// By tap, feature of a group where it has several, and output.
     pub(super) window: *const f32,
     pub(super) result: *mut f32,
     pub(super) result_step: isize,
@@ -111,7 +111,7 @@ unsafe fn some_rows<V: Vector, const ROWS: usize, const VECTORS: usize>(
 }
 
 /// What of a vector is read and written.
-trait Access: Copy {
+pub(super) trait Access: Copy {
     /// # Safety
     ///
     /// That can be read there; the processor has the vectors.
@@ -124,7 +124,7 @@ trait Access: Copy {
 }
 
 #[derive(Clone, Copy)]
-struct Whole;
+pub(super) struct Whole;
 
 impl Access for Whole {
     #[inline(always)]
@@ -142,7 +142,7 @@ impl Access for Whole {
 
 /// So many lanes, fewer than there are.
 #[derive(Clone, Copy)]
-struct First(usize);
+pub(super) struct First(pub(super) usize);
 
 impl Access for First {
     #[inline(always)]

@@ -15,7 +15,7 @@ use super::{LEAST_FEATURES, PANEL, POINTS, Patches, Sum, multiply, row};
 use crate::allocator::Block;
 use crate::context::Context;
 use crate::convolution::pictures::{Lanes, Pictures, Turned};
-use crate::convolution::{Convolution, Spatial};
+use crate::convolution::{Convolution, Spatial, depthwise};
 use crate::gemm::micro::strided;
 use crate::gemm::{Address, scratch};
 use crate::system;
@@ -38,6 +38,7 @@ pub(super) fn pays(c: &Convolution, dims: [Spatial; 2]) -> bool {
     dims.iter().all(|dim| dim.kernel == 3 && dim.right_dilation > 0)
         && c.features.min(c.outputs) >= LEAST_FEATURES
         && (c.feature_groups == 1 || c.features.min(c.outputs) / c.feature_groups >= LEAST_GROUP)
+        && (c.feature_groups == 1 || depthwise::width(c).is_none())
         && Patches::new(c.images, together).len() >= LEAST_PATCHES
         // Lanes of the result are last, or are brought where they go in the end.
         && (c.output_strides[1] == 1 || Turned::suits(c, dims))
