@@ -69,16 +69,31 @@ pub(crate) fn memory_limit() -> usize {
 /// Bytes of the cache that a core has to itself, besides the first and smallest.
 pub(crate) fn second_cache() -> usize {
     static KNOWN: OnceLock<usize> = OnceLock::new();
-    const USUAL: usize = 512 << 10;
     *KNOWN.get_or_init(|| {
         #[cfg(all(target_os = "linux", target_env = "gnu"))]
-        {
-            // SAFETY: asks for a number.
-            let size = unsafe { libc::sysconf(libc::_SC_LEVEL2_CACHE_SIZE) };
-            if let Ok(size @ 1..) = usize::try_from(size) {
-                return size.clamp(128 << 10, 4 << 20);
-            }
+        if let Some(size) = number(libc::_SC_LEVEL2_CACHE_SIZE) {
+            return size.clamp(128 << 10, 4 << 20);
         }
-        USUAL
+        512 << 10
     })
+}
+
+/// Lines that the first cache keeps of those whose addresses differ by multiples of 4096.
+pub(crate) fn first_cache_ways() -> usize {
+    static KNOWN: OnceLock<usize> = OnceLock::new();
+    *KNOWN.get_or_init(|| {
+        #[cfg(all(target_os = "linux", target_env = "gnu"))]
+        if let Some(ways) = number(libc::_SC_LEVEL1_DCACHE_ASSOC) {
+            return ways;
+        }
+        8
+    })
+}
+
+/// What the system says of the machine, if it knows.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn number(name: libc::c_int) -> Option<usize> {
+    // SAFETY: asks for a number.
+    let value = unsafe { libc::sysconf(name) };
+    usize::try_from(value).ok().filter(|&value| value > 0)
 }

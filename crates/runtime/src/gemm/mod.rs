@@ -29,6 +29,7 @@ use rxla_base::Result;
 
 use crate::allocator::{Allocator, Block};
 use crate::context::Context;
+use crate::system;
 use axis::Axis;
 use grid::Grid;
 use lines::{Lines, Panels};
@@ -313,10 +314,10 @@ impl<T: Compute> Job<'_, T> {
             return None;
         }
         let step = usize::try_from(is_arithmetic(rows)?).ok()?;
-        // Rows that far apart share a few places in the first cache.
+        // Rows that far apart share a few places in the first cache, which may be fewer than they are.
         const CROWDED: usize = 2048;
-        let bytes = size_of::<T>();
-        if (step * bytes).is_multiple_of(CROWDED) && step > steps.places.len() {
+        let crowded = (step * size_of::<T>()).is_multiple_of(CROWDED) && step > steps.places.len();
+        if crowded && self.kernels.rows > system::first_cache_ways() {
             return None;
         }
         let start = rows.first()? + steps.places.first()?;
