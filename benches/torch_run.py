@@ -1,6 +1,6 @@
 """Measures PyTorch programs on rxla beside torch_xla's own CPU device and plain PyTorch, and prints a table.
 
-    python benches/torch_run.py                                  # everything, about ten minutes
+    python benches/torch_run.py                                  # everything, about twenty minutes, 16 GB
     python benches/torch_run.py --only cnn_train --rounds 3
     python benches/torch_run.py --write docs/performance.md      # puts the table into that page's section
 
@@ -13,6 +13,7 @@ by rxla's: above 1 rxla is faster. Losses are compared, too.
 
 import argparse
 import datetime
+import functools
 import json
 import os
 import pathlib
@@ -55,13 +56,13 @@ def cnn():
     return model, torch.randn(32, 3, 32, 32), torch.randint(0, 10, (32,))
 
 
-def gpt():
-    """A GPT of four layers, 128 wide, over 128 bytes."""
+def gpt(layers: int, width: int, heads: int, words: int, batch: int):
+    """A GPT on texts of 128 tokens."""
     import torch
     from torch import nn
     from torch.nn import functional
 
-    width, heads, length, words = 128, 4, 128, 256
+    length = 128
 
     class Block(nn.Module):
         def __init__(self) -> None:
@@ -81,13 +82,13 @@ def gpt():
         def __init__(self) -> None:
             super().__init__()
             self.words, self.places = nn.Embedding(words, width), nn.Parameter(torch.zeros(length, width))
-            self.blocks, self.norm = nn.Sequential(*[Block() for _ in range(4)]), nn.LayerNorm(width)
+            self.blocks, self.norm = nn.Sequential(*[Block() for _ in range(layers)]), nn.LayerNorm(width)
             self.head = nn.Linear(width, words, bias=False)
 
         def forward(self, x):
             return self.head(self.norm(self.blocks(self.words(x) + self.places))).flatten(0, 1)
 
-    text = torch.randint(0, words, (8, length + 1))
+    text = torch.randint(0, words, (batch, length + 1))
     return Gpt(), text[:, :-1].contiguous(), text[:, 1:].flatten()
 
 
@@ -100,7 +101,14 @@ def mlp():
     return model, torch.randn(100, 256), torch.randint(0, 10, (100,))
 
 
-MODELS = {"mlp": mlp, "cnn": cnn, "gpt": gpt}
+MODELS = {
+    "mlp": mlp,
+    "cnn": cnn,
+    # Four layers, 128 wide, over eight texts of bytes.
+    "gpt": functools.partial(gpt, 4, 128, 4, 256, 8),
+    # The size of the smallest GPT-2, over one text.
+    "gpt2": functools.partial(gpt, 12, 768, 12, 50257, 1),
+}
 PROGRAMS = [f"{model}_{kind}" for model in MODELS for kind in ("infer", "train")]
 
 
