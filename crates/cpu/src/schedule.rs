@@ -62,7 +62,7 @@ pub fn order(module: &Module, computation: ComputationId) -> Vec<InstructionId> 
 }
 
 /// What an instruction would rather overwrite than copy.
-fn overwritten(module: &Module, id: InstructionId) -> Option<InstructionId> {
+pub(crate) fn overwritten(module: &Module, id: InstructionId) -> Option<InstructionId> {
     let updates = |op: &Op| matches!(op, Op::DynamicUpdateSlice(_) | Op::Scatter(_));
     match &module[id].op {
         op if updates(op) => module[id].operands().first().copied(),

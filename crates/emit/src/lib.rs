@@ -137,6 +137,12 @@ pub fn has_updates(module: &Module, id: InstructionId) -> bool {
     !job::updates(module, id).is_empty()
 }
 
+/// Leaves of operands and of results that are updates of these, and may be made where those are.
+pub fn updates(module: &Module, id: InstructionId) -> Vec<(usize, usize)> {
+    let pairs = job::updates(module, id).into_iter().map(|alias| (alias.operand, alias.result));
+    pairs.filter(|&(operand, result)| in_place(module, id, operand, result)).collect()
+}
+
 /// How many units of work there are that may be done apart; 1 if it cannot be divided.
 pub fn extent(module: &Module, id: InstructionId, updates: Updates) -> i64 {
     root::extent(module, id, updates).unwrap_or(1)

@@ -132,7 +132,8 @@ pub fn cpu() -> Pipeline {
     steps.extend(
         ["batch-dot-simplification", "dot_decomposer", "broadcast_canonicalizer"].map(by_name),
     );
-    // What the dots were brought into form with is simplified in turn.
+    steps.push(by_name("sparse-update-rewriter"));
+    // What the dots were brought into form with is simplified in turn, and steps down gradients of zero.
     steps.push(simplification());
     steps.push(by_name("tree-reduction-rewriter"));
     steps.extend(
@@ -140,8 +141,6 @@ pub fn cpu() -> Pipeline {
             .map(by_name),
     );
     steps.push(by_name("while-loop-operand-turning"));
-    // What it computes as if there were no gradient would be simplified to a copy, and copies to nothing.
-    steps.push(by_name("sparse-update-rewriter"));
     steps.extend(["dot-chain-tiling", "softmax-divide-sinking", "dce"].map(by_name));
     steps.push(by_name("flatten-call-graph"));
     Pipeline { name: "cpu", steps }
@@ -283,10 +282,10 @@ pub const ORDER: &[Order] = &[
     },
     Order { before: "cse", after: "dot-chain-tiling", how: How::AllBeforeAny, why: "as above" },
     Order {
-        before: "algsimp",
-        after: "sparse-update-rewriter",
-        how: How::AllBeforeAny,
-        why: "what is computed of zeros is a loop on all threads, until a rule makes a copy of it",
+        before: "sparse-update-rewriter",
+        after: "algsimp",
+        how: How::LastBeforeLast,
+        why: "a step down a gradient of zero is often none",
     },
     Order {
         before: "dot-chain-tiling",

@@ -10,7 +10,7 @@ use super::cost::{
     BYTE, KERNEL, MADE_DEPTH, Role, bytes, elements, is_made, may_fuse_operand, operand_count,
     role, same_place, work,
 };
-use super::overwrite;
+use super::overwrite::{self, Updates};
 
 /// Instructions computed together.
 #[derive(Clone, Debug)]
@@ -60,6 +60,7 @@ pub(super) fn form(module: &Module, computation: ComputationId) -> Vec<Group> {
         ways: FxHashMap::default(),
         row_ways: FxHashMap::default(),
         next: 0,
+        updates: Updates::new(module, &order),
     };
     for &id in order.iter().rev() {
         former.visit(id, module[computation].root());
@@ -75,6 +76,7 @@ struct Former<'a> {
     /// The way in which a group needs what it has one of for each row, by the sizes of that.
     row_ways: FxHashMap<(usize, Dims), Way>,
     next: u32,
+    updates: Updates<'a>,
 }
 
 impl Former<'_> {
@@ -228,6 +230,11 @@ impl Former<'_> {
         groups.dedup();
         let full = |&group: &usize| self.groups[group].members.len() >= MAX_MEMBERS;
         if ways.len() > MAX_PLACES * groups.len() || groups.iter().any(full) {
+            return false;
+        }
+        let roots: Vec<InstructionId> =
+            groups.iter().flat_map(|&group| self.groups[group].roots.iter().copied()).collect();
+        if self.updates.are_before(id, &roots) {
             return false;
         }
         let turned = moves_minor_dimension(module, id);

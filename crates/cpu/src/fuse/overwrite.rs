@@ -1,10 +1,12 @@
-//! Updates that would lose their place if what they write were computed while it is written: a
-//! `dynamic-update-slice` of a row that is computed from another row of the same array.
+//! Updates that would lose their place if somebody read what they overwrite too late: a `dynamic-update-slice` of
+//! a row that is computed from another row of the same array while it is written, or a `gather` of rows as
+//! they were before a `scatter`.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use rxla_hlo::{InstructionId, Module, Op};
 
 use super::cost::{Role, bytes, role};
+use crate::schedule::overwritten;
 
 /// A search that comes to more instructions counts as having found such a read.
 const SEARCH_LIMIT: usize = 200;
@@ -16,13 +18,16 @@ pub(super) fn reads_what_it_overwrites(
     user: InstructionId,
     update: InstructionId,
 ) -> bool {
-    let Op::DynamicUpdateSlice(_) = &module[user].op else { return false };
     let operands = module[user].operands();
-    // To store and fetch nearly everything is as long a way as to copy it.
-    if operands[1] != update || bytes(module, operands[0]) < 2 * bytes(module, update) {
+    let written = match &module[user].op {
+        Op::DynamicUpdateSlice(_) => 1,
+        Op::Scatter(_) if operands.len() == 3 => 2,
+        _ => return false,
+    };
+    if operands[written] != update || !is_small_part(module, update, operands[0]) {
         return false;
     }
-    let target = origin(module, operands[0]);
+    let target = array(module, operands[0]);
     let mut seen: FxHashSet<(InstructionId, bool)> = FxHashSet::default();
     // With each instruction whether its elements are read where they go.
     let mut stack = vec![(update, true)];
@@ -35,7 +40,7 @@ pub(super) fn reads_what_it_overwrites(
         }
         let same = here && module[id].op.is_elementwise();
         for &operand in module[id].operands() {
-            if origin(module, operand) == target {
+            if array(module, operand) == target {
                 if !(here && reads_the_place(module, id, user)) {
                     return true;
                 }
@@ -45,6 +50,72 @@ pub(super) fn reads_what_it_overwrites(
         }
     }
     false
+}
+
+/// The updates of a computation, and in which order they may run.
+pub(super) struct Updates<'a> {
+    module: &'a Module,
+    /// By the array that they overwrite.
+    of: FxHashMap<InstructionId, Vec<InstructionId>>,
+    order: FxHashMap<InstructionId, usize>,
+}
+
+impl<'a> Updates<'a> {
+    /// Of instructions in an order in which they may run.
+    pub(super) fn new(module: &'a Module, order: &[InstructionId]) -> Updates<'a> {
+        let mut of: FxHashMap<InstructionId, Vec<InstructionId>> = FxHashMap::default();
+        for &id in order {
+            if let Some(array) = overwritten(module, id) {
+                of.entry(array).or_default().push(id);
+            }
+        }
+        let order = order.iter().enumerate().map(|(place, &id)| (id, place)).collect();
+        Updates { module, of, order }
+    }
+
+    /// Whether `id`, computed together with these, would read an array after others have overwritten it, so that
+    /// these had to make a copy of all of it.
+    pub(super) fn are_before(&self, id: InstructionId, with: &[InstructionId]) -> bool {
+        let module = self.module;
+        let mut parts =
+            module[id].operands().iter().filter(|&&array| is_small_part(module, id, array));
+        parts.any(|array| {
+            let mut updates = self.of.get(array).into_iter().flatten().filter(|&&own| own != id);
+            updates.any(|&own| with.iter().any(|&other| other != own && self.needs(other, own)))
+        })
+    }
+
+    /// Whether an instruction is computed from another.
+    fn needs(&self, id: InstructionId, other: InstructionId) -> bool {
+        let mut seen: FxHashSet<InstructionId> = FxHashSet::default();
+        let mut stack = vec![id];
+        while let Some(id) = stack.pop() {
+            if id == other || seen.len() >= SEARCH_LIMIT {
+                return true;
+            }
+            if self.order[&id] > self.order[&other] && seen.insert(id) {
+                stack.extend(self.module[id].operands());
+            }
+        }
+        false
+    }
+}
+
+/// To store and fetch nearly everything is as long a way as to copy it.
+fn is_small_part(module: &Module, part: InstructionId, array: InstructionId) -> bool {
+    bytes(module, array) >= 2 * bytes(module, part)
+}
+
+/// The array that was there before all updates.
+fn array(module: &Module, mut id: InstructionId) -> InstructionId {
+    loop {
+        id = origin(module, id);
+        match &module[id].op {
+            Op::Scatter(_) if module[id].operands().len() == 3 => id = module[id].operands()[0],
+            Op::DynamicUpdateSlice(_) => id = module[id].operands()[0],
+            _ => return id,
+        }
+    }
 }
 
 /// The array behind other names of the same bytes.
@@ -64,6 +135,7 @@ fn reads_the_place(module: &Module, slice: InstructionId, update: InstructionId)
     };
     let starts = &update.operands()[2..];
     match &slice.op {
+        _ if !matches!(update.op, Op::DynamicUpdateSlice(_)) => false,
         Op::DynamicSlice(op) => {
             slice.operands()[1..] == *starts
                 && slice.operands()[0] == update.operands()[0]

@@ -9,6 +9,7 @@ use rxla_hlo::{ComputationId, Dims, Instruction, InstructionId, Module, Op};
 
 use super::cost::{elements, same_place};
 use super::groups::{Group, MAX_MEMBERS, computes_rows, moves_minor_dimension};
+use super::overwrite::Updates;
 
 /// A search that comes to more units than this counts as having found a path.
 const SEARCH_LIMIT: usize = 4000;
@@ -55,6 +56,7 @@ struct Merger<'a> {
     /// Groups that read a value.
     readers: FxHashMap<InstructionId, Vec<usize>>,
     position: FxHashMap<InstructionId, usize>,
+    updates: Updates<'a>,
     /// For searches, one after the other.
     seen: RefCell<Seen>,
 }
@@ -108,6 +110,7 @@ impl<'a> Merger<'a> {
             root_of,
             readers,
             position,
+            updates: Updates::new(module, &order),
             seen: RefCell::default(),
         }
     }
@@ -168,6 +171,14 @@ impl<'a> Merger<'a> {
             && self.reads_in_place(b, a)
             && !self.reaches(a, b)
             && !self.reaches(b, a)
+            && !self.updates_are_between(a, b)
+            && !self.updates_are_between(b, a)
+    }
+
+    /// Whether what a group reads is overwritten before another can run.
+    fn updates_are_between(&self, reader: usize, other: usize) -> bool {
+        let (members, roots) = (&self.groups[reader].members, &self.groups[other].roots);
+        members.iter().any(|&member| self.updates.are_before(member, roots))
     }
 
     /// Whether what `reader` reads of `maker`'s results it reads where its loop stands.

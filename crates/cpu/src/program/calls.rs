@@ -5,7 +5,7 @@ use rxla_base::Result;
 use rxla_emit::{Destination, Element, Part, Source, Updates};
 use rxla_kernel::{Builder, Linkage, Statement, Type, Value};
 
-use super::{Driver, FALLBACK, is_pure, memory};
+use super::{Driver, FALLBACK, SHARED_COPY, is_pure, memory};
 use crate::buffers::{ALIGN, Place, in_register, temp_align};
 use crate::plan::{Block, Compute, Leaf, Plan, Step, ValueId};
 
@@ -88,6 +88,26 @@ impl Driver<'_> {
         if copied { Updates::Copied } else { Updates::InPlace }
     }
 
+    /// Large operands that are copied to where a result goes before it is made of them, and where that is: a
+    /// kernel that scatters runs on one thread, which would copy them alone.
+    fn copied_before(&self, compute: &Compute) -> Vec<(ValueId, Place)> {
+        let (module, id) = (self.module, compute.instruction);
+        if self.updates(compute) == Updates::InPlace || self.kernels.extent(id, Updates::Copied) > 1
+        {
+            return Vec::new();
+        }
+        let (operands, results): (Vec<_>, Vec<_>) =
+            (values(&compute.operands).collect(), values(&compute.results).collect());
+        let large =
+            |value| self.shape(value).byte_size().is_some_and(|size| size as u64 >= SHARED_COPY);
+        let found = rxla_emit::updates(module, id).into_iter().filter_map(|(operand, result)| {
+            let (&operand, &result) = (operands.get(operand)?, results.get(result)?);
+            let once = operands.iter().filter(|&&other| other == operand).count() == 1;
+            (once && large(operand)).then(|| (operand, self.buffers.place(result)))
+        });
+        found.collect()
+    }
+
     /// Whether small work stands in the driver at this place.
     fn belongs(&self, compute: &Compute, work: u64) -> bool {
         if self.depth > 0 {
@@ -168,8 +188,15 @@ impl Driver<'_> {
         let mut parameters: FxHashMap<Place, Value> = FxHashMap::default();
         let mut sources = Vec::new();
         let mut given = Vec::new();
+        let copied = self.copied_before(compute);
+        for &(value, place) in &copied {
+            let (to, from) = (self.address(b, place), self.address(b, self.buffers.place(value)));
+            let bytes = self.shape(value).byte_size().unwrap_or(0) as u64;
+            self.copy(b, to, from, bytes);
+        }
         for value in values(&compute.operands) {
-            match self.buffers.place(value) {
+            let copy = copied.iter().find(|(operand, _)| *operand == value);
+            match copy.map_or_else(|| self.buffers.place(value), |&(_, place)| place) {
                 Place::Register => {
                     given.push(Given::Register);
                     let element = self.register(b, value);
@@ -225,7 +252,8 @@ impl Driver<'_> {
             given.push(Given::Parameter(parameter));
             destinations.push(Destination::Memory(parameter));
         }
-        let extent = self.kernels.extent(compute.instruction, self.updates(compute));
+        let updates = if copied.is_empty() { self.updates(compute) } else { Updates::InPlace };
+        let extent = self.kernels.extent(compute.instruction, updates);
         let parallel = work >= self.parallel_work && extent > 1 && self.shared.is_none();
         let part = if parallel {
             let begin = inner.parameter(Type::I64);

@@ -45,3 +45,45 @@ fn rows_get_what_the_whole_gradient_gives() {
         compare(expected, found, Tolerance::EXACT).unwrap();
     }
 }
+
+/// What is computed of a gradient of zero is the table itself, which stays where it is if it is given away.
+#[test]
+fn tables_that_are_given_away_are_not_copied() {
+    let text = "HloModule m, input_output_alias={ {}: (0, {}, may-alias) }
+        add {
+          a = f32[] parameter(0)
+          b = f32[] parameter(1)
+          ROOT c = f32[] add(a, b)
+        }
+        ENTRY e {
+          table = f32[4096,32] parameter(0)
+          rows = s32[6,1] parameter(1)
+          updates = f32[6,32] parameter(2)
+          zero = f32[] constant(0)
+          zeros = f32[4096,32] broadcast(zero), dimensions={}
+          gradient = f32[4096,32] scatter(zeros, rows, updates), update_window_dims={1},
+              inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add
+          rate = f32[] constant(0.1)
+          rates = f32[4096,32] broadcast(rate), dimensions={}
+          step = f32[4096,32] multiply(gradient, rates)
+          ROOT next = f32[4096,32] subtract(table, step)
+        }";
+    let module = module(text);
+    let floats = |dims: [i64; 2], scale: f32| {
+        let values: Vec<f32> = (0..dims[0] * dims[1]).map(|i| scale * i as f32 - 1.0).collect();
+        Literal::from_values(dims, &values)
+    };
+    let rows = ArrayLiteral::from_values([6, 1], &[7, 4095, 7, -1, 4096, 0]);
+    let inputs = [floats([4096, 32], 1e-4), Literal::Array(rows), floats([6, 32], 0.03)];
+    let expected =
+        Interpreter::new(module.clone()).run(inputs.to_vec(), &World::default()).unwrap();
+    let executable = compile(&module, &Options::default()).unwrap();
+    assert!(executable.temp_bytes() < 4096 * 32 * 4, "{} bytes", executable.temp_bytes());
+    let [table, rows, updates] = inputs;
+    let address = table.array().bytes().as_ptr();
+    let found = executable.run(vec![table.clone(), rows.clone(), updates.clone()], World::default);
+    compare(&leaves(expected)[0], &found.unwrap()[0], Tolerance::EXACT).unwrap();
+    // Nobody else holds it now.
+    let found = executable.run(vec![table, rows, updates], World::default).unwrap();
+    assert_eq!(found[0].array().bytes().as_ptr(), address);
+}
