@@ -1,8 +1,9 @@
 //! The order in which the instructions of a computation run: that of the text, but what overwrites an
-//! array in place comes after everything else that reads it, where the data allows.
+//! array in place comes after everything else that reads it, where the data allows, and what may take the
+//! place of a large one after who reads few elements of it.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use rxla_hlo::{ComputationId, InstructionId, Module, Op};
+use rxla_hlo::{ComputationId, InstructionId, Module, Op, Shape};
 
 /// A search for a path that visits more instructions is given up.
 const SEARCH_LIMIT: usize = 10_000;
@@ -15,8 +16,12 @@ pub fn order(module: &Module, computation: ComputationId) -> Vec<InstructionId> 
     let mut later: FxHashMap<InstructionId, Vec<InstructionId>> = FxHashMap::default();
     let mut unusual = Vec::new();
     for &id in &usual {
-        let Some(overwritten) = overwritten(module, id) else { continue };
-        for &reader in module[overwritten].users() {
+        let overwritten = overwritten(module, id);
+        let readers = overwritten.iter().flat_map(|overwritten| {
+            let users = module[overwritten.array].users().iter();
+            users.filter(|&&reader| overwritten.comes_first(module, reader))
+        });
+        for &reader in readers {
             // Edges that agree with the usual order close no circle.
             if position[&reader] < position[&id] {
                 later.entry(id).or_default().push(reader);
@@ -61,22 +66,61 @@ pub fn order(module: &Module, computation: ComputationId) -> Vec<InstructionId> 
     order
 }
 
-/// What an instruction would rather overwrite than copy.
-pub(crate) fn overwritten(module: &Module, id: InstructionId) -> Option<InstructionId> {
+/// An array that an instruction may overwrite.
+pub(crate) struct Overwritten {
+    pub array: InstructionId,
+    /// Bytes of a part of it that is worth being read before, at most.
+    pub part: usize,
+}
+
+impl Overwritten {
+    /// Whether somebody who reads the array should have done so before.
+    fn comes_first(&self, module: &Module, reader: InstructionId) -> bool {
+        module[reader].shape.byte_size().unwrap_or(0) <= self.part
+    }
+}
+
+/// Bytes from which on it counts that a result takes the place of an operand.
+const LARGE: usize = 1 << 18;
+/// Who reads so many times less than all of such an operand reads it before.
+const FEW: usize = 16;
+/// An operand of more users is not looked at, lest compilation take long.
+const MANY_USERS: usize = 64;
+
+/// What an instruction would rather overwrite than copy, and what its result may take the place of.
+pub(crate) fn overwritten(module: &Module, id: InstructionId) -> Vec<Overwritten> {
     let updates = |op: &Op| matches!(op, Op::DynamicUpdateSlice(_) | Op::Scatter(_));
-    match &module[id].op {
-        op if updates(op) => module[id].operands().first().copied(),
-        Op::Fusion(fusion) => {
+    let operands = module[id].operands();
+    let updated = match &module[id].op {
+        op if updates(op) => operands.first().copied(),
+        Op::Fusion(fusion) if updates(&module[module[fusion.calls].root()].op) => {
             let root = module[fusion.calls].root();
-            if !updates(&module[root].op) {
-                return None;
+            let first = module[root].operands().first().map(|&first| &module[first].op);
+            match first {
+                Some(Op::Parameter(parameter)) => {
+                    usize::try_from(parameter.number).ok().and_then(|at| operands.get(at).copied())
+                }
+                _ => None,
             }
-            let first = *module[root].operands().first()?;
-            let Op::Parameter(parameter) = &module[first].op else { return None };
-            module[id].operands().get(usize::try_from(parameter.number).ok()?).copied()
+        }
+        op if op.is_elementwise() || matches!(op, Op::Fusion(_)) => {
+            return operands.iter().filter_map(|&array| replaced(module, id, array)).collect();
         }
         _ => None,
-    }
+    };
+    updated.map(|array| Overwritten { array, part: usize::MAX }).into_iter().collect()
+}
+
+/// A large operand in whose place a result may lie.
+fn replaced(module: &Module, id: InstructionId, operand: InstructionId) -> Option<Overwritten> {
+    let shape = &module[operand].shape;
+    let few = module[operand].users().len() <= MANY_USERS;
+    let bytes = shape.byte_size().filter(|&bytes| few && bytes >= LARGE)?;
+    let fits = match &module[id].shape {
+        Shape::Tuple(results) => results.contains(shape),
+        result => result == shape,
+    };
+    fits.then_some(Overwritten { array: operand, part: bytes / FEW })
 }
 
 /// What has to stand before an instruction.

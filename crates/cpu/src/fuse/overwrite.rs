@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use rxla_hlo::{InstructionId, Module, Op};
 
 use super::cost::{Role, bytes, role};
-use crate::schedule::overwritten;
+use crate::schedule::{Overwritten, overwritten};
 
 /// A search that comes to more instructions counts as having found such a read.
 const SEARCH_LIMIT: usize = 200;
@@ -55,18 +55,18 @@ pub(super) fn reads_what_it_overwrites(
 /// The updates of a computation, and in which order they may run.
 pub(super) struct Updates<'a> {
     module: &'a Module,
-    /// By the array that they overwrite.
-    of: FxHashMap<InstructionId, Vec<InstructionId>>,
+    /// By the array that they overwrite, with the bytes of a part of it that is worth being read before.
+    of: FxHashMap<InstructionId, Vec<(InstructionId, usize)>>,
     order: FxHashMap<InstructionId, usize>,
 }
 
 impl<'a> Updates<'a> {
     /// Of instructions in an order in which they may run.
     pub(super) fn new(module: &'a Module, order: &[InstructionId]) -> Updates<'a> {
-        let mut of: FxHashMap<InstructionId, Vec<InstructionId>> = FxHashMap::default();
+        let mut of: FxHashMap<_, Vec<_>> = FxHashMap::default();
         for &id in order {
-            if let Some(array) = overwritten(module, id) {
-                of.entry(array).or_default().push(id);
+            for Overwritten { array, part } in overwritten(module, id) {
+                of.entry(array).or_default().push((id, part));
             }
         }
         let order = order.iter().enumerate().map(|(place, &id)| (id, place)).collect();
@@ -80,8 +80,11 @@ impl<'a> Updates<'a> {
         let mut parts =
             module[id].operands().iter().filter(|&&array| is_small_part(module, id, array));
         parts.any(|array| {
-            let mut updates = self.of.get(array).into_iter().flatten().filter(|&&own| own != id);
-            updates.any(|&own| with.iter().any(|&other| other != own && self.needs(other, own)))
+            let updates = self.of.get(array).into_iter().flatten();
+            let mut updates = updates.filter(|(_, part)| bytes(module, id) <= *part);
+            updates.any(|&(own, _)| {
+                own != id && with.iter().any(|&other| other != own && self.needs(other, own))
+            })
         })
     }
 
