@@ -232,9 +232,7 @@ impl Former<'_> {
         if ways.len() > MAX_PLACES * groups.len() || groups.iter().any(full) {
             return false;
         }
-        let roots: Vec<InstructionId> =
-            groups.iter().flat_map(|&group| self.groups[group].roots.iter().copied()).collect();
-        if self.updates.are_before(id, &roots) {
+        if groups.iter().any(|&group| self.updates.are_before(id, &self.groups[group])) {
             return false;
         }
         let turned = moves_minor_dimension(module, id);

@@ -6,6 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use rxla_hlo::{InstructionId, Module, Op};
 
 use super::cost::{Role, bytes, role};
+use super::groups::Group;
 use crate::schedule::{Overwritten, overwritten};
 
 /// A search that comes to more instructions counts as having found such a read.
@@ -73,17 +74,21 @@ impl<'a> Updates<'a> {
         Updates { module, of, order }
     }
 
-    /// Whether `id`, computed together with these, would read an array after others have overwritten it, so that
-    /// these had to make a copy of all of it.
-    pub(super) fn are_before(&self, id: InstructionId, with: &[InstructionId]) -> bool {
+    /// Whether `id`, computed with a group, would read an array after others have overwritten it, so that these had
+    /// to make a copy of all of it.
+    pub(super) fn are_before(&self, id: InstructionId, group: &Group) -> bool {
         let module = self.module;
+        // To go through all of an array once more is as long a way as to copy it.
+        let few = matches!(module[id].op, Op::DynamicSlice(_) | Op::Gather(_) | Op::Slice(_));
+        let worth = |part: usize| part == usize::MAX || (few && bytes(module, id) <= part);
         let mut parts =
             module[id].operands().iter().filter(|&&array| is_small_part(module, id, array));
         parts.any(|array| {
             let updates = self.of.get(array).into_iter().flatten();
-            let mut updates = updates.filter(|(_, part)| bytes(module, id) <= *part);
+            let mut updates = updates.filter(|&&(own, part)| own != id && worth(part));
             updates.any(|&(own, _)| {
-                own != id && with.iter().any(|&other| other != own && self.needs(other, own))
+                !group.members.contains(&own)
+                    && group.roots.iter().any(|&root| self.needs(root, own))
             })
         })
     }
@@ -109,9 +114,9 @@ fn is_small_part(module: &Module, part: InstructionId, array: InstructionId) -> 
     bytes(module, array) >= 2 * bytes(module, part)
 }
 
-/// The array that was there before all updates.
+/// The array that was there before updates, though not before more than a search goes through.
 fn array(module: &Module, mut id: InstructionId) -> InstructionId {
-    loop {
+    for _ in 0..SEARCH_LIMIT {
         id = origin(module, id);
         match &module[id].op {
             Op::Scatter(_) if module[id].operands().len() == 3 => id = module[id].operands()[0],
@@ -119,6 +124,7 @@ fn array(module: &Module, mut id: InstructionId) -> InstructionId {
             _ => return id,
         }
     }
+    id
 }
 
 /// The array behind other names of the same bytes.

@@ -177,8 +177,8 @@ impl<'a> Merger<'a> {
 
     /// Whether what a group reads is overwritten before another can run.
     fn updates_are_between(&self, reader: usize, other: usize) -> bool {
-        let (members, roots) = (&self.groups[reader].members, &self.groups[other].roots);
-        members.iter().any(|&member| self.updates.are_before(member, roots))
+        let mut members = self.groups[reader].members.iter();
+        members.any(|&member| self.updates.are_before(member, &self.groups[other]))
     }
 
     /// Whether what `reader` reads of `maker`'s results it reads where its loop stands.
