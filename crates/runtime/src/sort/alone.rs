@@ -121,17 +121,22 @@ impl<S: FromKey> Alone<S> {
     unsafe fn make_keys(&self, context: &Context, keys: &mut [S::Word]) {
         let (length, inner) = (self.length, self.inner);
         let (count, keys) = (keys.len(), Address(keys.as_mut_ptr()));
-        // SAFETY: the caller's promise; each key is in one piece.
         match inner {
-            1 => context.parallel_for(count, GRAIN, |begin, end| unsafe {
-                let (from, keys) = (self.from.get().add(begin), keys.get().add(begin));
-                to_keys::<S>(from, keys, end - begin, self.order, self.flips);
+            1 => context.parallel_for(count, GRAIN, |begin, end| {
+                // SAFETY: the caller's promise; each key is in one piece.
+                unsafe {
+                    let (from, keys) = (self.from.get().add(begin), keys.get().add(begin));
+                    to_keys::<S>(from, keys, end - begin, self.order, self.flips);
+                }
             }),
-            _ => context.parallel_for(length, GRAIN, |begin, end| unsafe {
-                for i in begin..end {
-                    for line in 0..self.lines.count {
-                        let number = *self.from.get().add(i * inner + line);
-                        *keys.get().add(line * length + i) = self.key(number);
+            _ => context.parallel_for(length, GRAIN, |begin, end| {
+                // SAFETY: the caller's promise; each key is in one piece.
+                unsafe {
+                    for i in begin..end {
+                        for line in 0..self.lines.count {
+                            let number = *self.from.get().add(i * inner + line);
+                            *keys.get().add(line * length + i) = self.key(number);
+                        }
                     }
                 }
             }),
@@ -143,18 +148,23 @@ impl<S: FromKey> Alone<S> {
     /// As for [`Alone::sort`].
     unsafe fn make_numbers(&self, context: &Context, keys: &[S::Word]) {
         let (length, inner) = (self.length, self.inner);
-        // SAFETY: the caller's promise; each element is in one piece.
         match inner {
-            1 => context.parallel_for(keys.len(), GRAIN, |begin, end| unsafe {
-                let (keys, into) = (&keys[begin..end], self.into.get().add(begin));
-                from_keys::<S>(keys.as_ptr(), into, keys.len(), self.flips);
+            1 => context.parallel_for(keys.len(), GRAIN, |begin, end| {
+                // SAFETY: the caller's promise; each element is in one piece.
+                unsafe {
+                    let (keys, into) = (&keys[begin..end], self.into.get().add(begin));
+                    from_keys::<S>(keys.as_ptr(), into, keys.len(), self.flips);
+                }
             }),
-            _ => context.parallel_for(length, GRAIN, |begin, end| unsafe {
-                for i in begin..end {
-                    for line in 0..self.lines.count {
-                        let key: u64 = keys[line * length + i].into();
-                        let into = self.into.get().add(i * inner + line);
-                        into.write(S::from_key(key ^ self.flips));
+            _ => context.parallel_for(length, GRAIN, |begin, end| {
+                // SAFETY: the caller's promise; each element is in one piece.
+                unsafe {
+                    for i in begin..end {
+                        for line in 0..self.lines.count {
+                            let key: u64 = keys[line * length + i].into();
+                            let into = self.into.get().add(i * inner + line);
+                            into.write(S::from_key(key ^ self.flips));
+                        }
                     }
                 }
             }),
