@@ -69,14 +69,15 @@ pub fn order(module: &Module, computation: ComputationId) -> Vec<InstructionId> 
 /// An array that an instruction may overwrite.
 pub(crate) struct Overwritten {
     pub array: InstructionId,
-    /// Bytes of a part of it that is worth being read before, at most.
-    pub part: usize,
+    /// Bytes of a part of it that is worth being read before, at most; of an update any part is.
+    pub part: Option<usize>,
 }
 
 impl Overwritten {
     /// Whether somebody who reads the array should have done so before.
     fn comes_first(&self, module: &Module, reader: InstructionId) -> bool {
-        module[reader].shape.byte_size().unwrap_or(0) <= self.part
+        let bytes = module[reader].shape.byte_size().unwrap_or(0);
+        self.part.is_none_or(|part| bytes <= part)
     }
 }
 
@@ -108,7 +109,7 @@ pub(crate) fn overwritten(module: &Module, id: InstructionId) -> Vec<Overwritten
         }
         _ => None,
     };
-    updated.map(|array| Overwritten { array, part: usize::MAX }).into_iter().collect()
+    updated.map(|array| Overwritten { array, part: None }).into_iter().collect()
 }
 
 /// A large operand in whose place a result may lie.
@@ -120,7 +121,7 @@ fn replaced(module: &Module, id: InstructionId, operand: InstructionId) -> Optio
         Shape::Tuple(results) => results.contains(shape),
         result => result == shape,
     };
-    fits.then_some(Overwritten { array: operand, part: bytes / FEW })
+    fits.then_some(Overwritten { array: operand, part: Some(bytes / FEW) })
 }
 
 /// What has to stand before an instruction.

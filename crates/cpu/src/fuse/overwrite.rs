@@ -56,9 +56,10 @@ pub(super) fn reads_what_it_overwrites(
 /// The updates of a computation, and in which order they may run.
 pub(super) struct Updates<'a> {
     module: &'a Module,
-    /// By the array that they overwrite, with the bytes of a part of it that is worth being read before.
-    of: FxHashMap<InstructionId, Vec<(InstructionId, usize)>>,
-    order: FxHashMap<InstructionId, usize>,
+    /// By the array that they overwrite, with [`Overwritten::part`].
+    of: FxHashMap<InstructionId, Vec<(InstructionId, Option<usize>)>>,
+    /// Places of instructions in an order in which they may run.
+    pub(super) position: FxHashMap<InstructionId, usize>,
 }
 
 impl<'a> Updates<'a> {
@@ -70,8 +71,8 @@ impl<'a> Updates<'a> {
                 of.entry(array).or_default().push((id, part));
             }
         }
-        let order = order.iter().enumerate().map(|(place, &id)| (id, place)).collect();
-        Updates { module, of, order }
+        let position = order.iter().enumerate().map(|(place, &id)| (id, place)).collect();
+        Updates { module, of, position }
     }
 
     /// Whether `id`, computed with a group, would read an array after others have overwritten it, so that these had
@@ -80,7 +81,7 @@ impl<'a> Updates<'a> {
         let module = self.module;
         // To go through all of an array once more is as long a way as to copy it.
         let few = matches!(module[id].op, Op::DynamicSlice(_) | Op::Gather(_) | Op::Slice(_));
-        let worth = |part: usize| part == usize::MAX || (few && bytes(module, id) <= part);
+        let worth = |part: Option<usize>| part.is_none_or(|part| few && bytes(module, id) <= part);
         let mut parts =
             module[id].operands().iter().filter(|&&array| is_small_part(module, id, array));
         parts.any(|array| {
@@ -101,7 +102,7 @@ impl<'a> Updates<'a> {
             if id == other || seen.len() >= SEARCH_LIMIT {
                 return true;
             }
-            if self.order[&id] > self.order[&other] && seen.insert(id) {
+            if self.position[&id] > self.position[&other] && seen.insert(id) {
                 stack.extend(self.module[id].operands());
             }
         }
@@ -138,13 +139,15 @@ pub(super) fn origin(module: &Module, mut id: InstructionId) -> InstructionId {
 /// Whether a slice takes just the elements that an update puts others in place of.
 fn reads_the_place(module: &Module, slice: InstructionId, update: InstructionId) -> bool {
     let (slice, update) = (&module[slice], &module[update]);
+    if !matches!(update.op, Op::DynamicUpdateSlice(_)) {
+        return false;
+    }
     let same_size = |size: &[i64]| {
         let updated = module[update.operands()[1]].shape.as_array();
         updated.is_some_and(|updated| updated.dims[..] == *size)
     };
     let starts = &update.operands()[2..];
     match &slice.op {
-        _ if !matches!(update.op, Op::DynamicUpdateSlice(_)) => false,
         Op::DynamicSlice(op) => {
             slice.operands()[1..] == *starts
                 && slice.operands()[0] == update.operands()[0]

@@ -55,7 +55,6 @@ struct Merger<'a> {
     root_of: FxHashMap<InstructionId, usize>,
     /// Groups that read a value.
     readers: FxHashMap<InstructionId, Vec<usize>>,
-    position: FxHashMap<InstructionId, usize>,
     updates: Updates<'a>,
     /// For searches, one after the other.
     seen: RefCell<Seen>,
@@ -91,7 +90,6 @@ impl Seen {
 impl<'a> Merger<'a> {
     fn new(module: &'a Module, computation: ComputationId, groups: Vec<Group>) -> Merger<'a> {
         let order = module.post_order(computation);
-        let position = order.iter().enumerate().map(|(at, &id)| (id, at)).collect();
         let mut root_of = FxHashMap::default();
         let mut readers: FxHashMap<InstructionId, Vec<usize>> = FxHashMap::default();
         let inputs: Vec<Vec<InstructionId>> =
@@ -109,7 +107,6 @@ impl<'a> Merger<'a> {
             merged: Vec::new(),
             root_of,
             readers,
-            position,
             updates: Updates::new(module, &order),
             seen: RefCell::default(),
         }
@@ -237,12 +234,12 @@ impl<'a> Merger<'a> {
             if let Some(&number) = self.root_of.get(&id) {
                 // All its results exist only when all its operands do.
                 let group = &self.groups[number];
-                if group.roots.iter().all(|root| self.position[root] < first) {
+                if group.roots.iter().all(|root| self.updates.position[root] < first) {
                     continue;
                 }
                 self.inputs[number].iter().copied().for_each(&mut visit);
             } else {
-                if self.position[&id] < first {
+                if self.updates.position[&id] < first {
                     continue;
                 }
                 module[id].operands().iter().copied().for_each(&mut visit);
@@ -256,7 +253,7 @@ impl<'a> Merger<'a> {
     /// need what any of them needs, so that its earliest may stand before what it needs.
     fn earliest(&self, group: usize) -> usize {
         let span = |group: &Group| {
-            let positions = group.roots.iter().map(|root| self.position[root]);
+            let positions = group.roots.iter().map(|root| self.updates.position[root]);
             let first = positions.clone().min().unwrap_or(0);
             (first, positions.max().unwrap_or(0))
         };
@@ -289,7 +286,7 @@ impl<'a> Merger<'a> {
                 readers.push(into);
             }
         }
-        let position = &self.position;
+        let position = &self.updates.position;
         let group = &mut self.groups[into];
         group.roots.extend(taken.roots);
         group.roots.sort_by_key(|root| position[root]);

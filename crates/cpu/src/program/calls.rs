@@ -72,7 +72,7 @@ impl Driver<'_> {
             }
             return self.marked(b, id, |driver, b| driver.inline(b, compute));
         }
-        self.marked(b, id, |driver, b| driver.kernel(b, compute, work))
+        self.marked(b, id, |driver, b| driver.kernel(b, compute, work, updates))
     }
 
     /// What becomes of operands that are updated: none is copied if any result lies where an operand is.
@@ -90,10 +90,9 @@ impl Driver<'_> {
 
     /// Large operands that are copied to where a result goes before it is made of them, and where that is: a
     /// kernel that scatters runs on one thread, which would copy them alone.
-    fn copied_before(&self, compute: &Compute) -> Vec<(ValueId, Place)> {
+    fn copied_before(&self, compute: &Compute, updates: Updates) -> Vec<(ValueId, Place)> {
         let (module, id) = (self.module, compute.instruction);
-        if self.updates(compute) == Updates::InPlace || self.kernels.extent(id, Updates::Copied) > 1
-        {
+        if updates == Updates::InPlace || self.kernels.extent(id, Updates::Copied) > 1 {
             return Vec::new();
         }
         let (operands, results): (Vec<_>, Vec<_>) =
@@ -182,13 +181,19 @@ impl Driver<'_> {
     }
 
     /// Writes the instruction into a function of its own and calls it.
-    fn kernel(&mut self, b: &mut Builder, compute: &Compute, work: u64) -> Result<()> {
+    fn kernel(
+        &mut self,
+        b: &mut Builder,
+        compute: &Compute,
+        work: u64,
+        updates: Updates,
+    ) -> Result<()> {
         let mut inner = Builder::new("", Linkage::Kernel, None);
         let mut arguments = Vec::new();
         let mut parameters: FxHashMap<Place, Value> = FxHashMap::default();
         let mut sources = Vec::new();
         let mut given = Vec::new();
-        let copied = self.copied_before(compute);
+        let copied = self.copied_before(compute, updates);
         for &(value, place) in &copied {
             let (to, from) = (self.address(b, place), self.address(b, self.buffers.place(value)));
             let bytes = self.shape(value).byte_size().unwrap_or(0) as u64;
@@ -252,7 +257,7 @@ impl Driver<'_> {
             given.push(Given::Parameter(parameter));
             destinations.push(Destination::Memory(parameter));
         }
-        let updates = if copied.is_empty() { self.updates(compute) } else { Updates::InPlace };
+        let updates = if copied.is_empty() { updates } else { Updates::InPlace };
         let extent = self.kernels.extent(compute.instruction, updates);
         let parallel = work >= self.parallel_work && extent > 1 && self.shared.is_none();
         let part = if parallel {

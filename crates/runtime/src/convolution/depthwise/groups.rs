@@ -123,10 +123,7 @@ unsafe fn tile<
     access: A,
     [place, feature]: [usize; 2],
 ) {
-    let start = segment.elements.wrapping_offset(place as isize * segment.step);
-    let start = start.wrapping_add(feature);
-    let into = segment.result.wrapping_offset(place as isize * segment.result_step);
-    let into = into.wrapping_add(feature);
+    let (start, into) = segment.at(place, feature);
     // SAFETY: the caller's promise.
     unsafe {
         let mut sums = [[V::zero(); VECTORS]; ROWS];

@@ -25,6 +25,16 @@ pub(super) struct Segment<'a> {
     pub(super) result_step: isize,
 }
 
+impl Segment<'_> {
+    /// Where a feature of a place is in the operand and in the result.
+    #[inline(always)]
+    pub(super) fn at(&self, place: usize, feature: usize) -> (*const f32, *mut f32) {
+        let start = self.elements.wrapping_offset(place as isize * self.step);
+        let into = self.result.wrapping_offset(place as isize * self.result_step);
+        (start.wrapping_add(feature), into.wrapping_add(feature))
+    }
+}
+
 /// # Safety
 ///
 /// The addresses may be accessed as [`Segment`] says, the result by nobody else.
@@ -167,10 +177,7 @@ unsafe fn tile<V: Vector, A: Access, const ROWS: usize, const VECTORS: usize>(
     access: A,
     [place, feature]: [usize; 2],
 ) {
-    let start = segment.elements.wrapping_offset(place as isize * segment.step);
-    let start = start.wrapping_add(feature);
-    let into = segment.result.wrapping_offset(place as isize * segment.result_step);
-    let into = into.wrapping_add(feature);
+    let (start, into) = segment.at(place, feature);
     let window = segment.window.wrapping_add(feature);
     // SAFETY: the caller's promise.
     unsafe {
