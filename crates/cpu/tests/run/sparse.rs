@@ -94,3 +94,34 @@ fn table_is_updated_in_place(kept: &str) {
     let found = executable.run(vec![table, rows, updates], World::default).unwrap();
     assert_eq!(found[0].array().bytes().as_ptr(), address);
 }
+
+/// All threads copy a large table that is kept, before one adds to the copy.
+#[test]
+fn tables_that_are_kept_are_copied() {
+    let text = "HloModule m
+        add {
+          a = f32[] parameter(0)
+          b = f32[] parameter(1)
+          ROOT c = f32[] add(a, b)
+        }
+        ENTRY e {
+          table = f32[4096,32] parameter(0)
+          rows = s32[4,1] parameter(1)
+          updates = f32[4,32] parameter(2)
+          next = f32[4096,32] scatter(table, rows, updates), update_window_dims={1},
+              inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add
+          ROOT both = (f32[4096,32], f32[4096,32]) tuple(next, table)
+        }";
+    let module = module(text);
+    let floats = |rows: i64| {
+        let values: Vec<f32> = (0..rows * 32).map(|i| 1e-4 * i as f32 - 1.0).collect();
+        Literal::from_values([rows, 32], &values)
+    };
+    let rows = Literal::Array(ArrayLiteral::from_values([4, 1], &[7, 4095, 7, -1]));
+    let inputs = vec![floats(4096), rows, floats(4)];
+    let expected = Interpreter::new(module.clone()).run(inputs.clone(), &World::default()).unwrap();
+    let found = compile(&module, &Options::default()).unwrap().run(inputs, World::default).unwrap();
+    for (expected, found) in leaves(expected).iter().zip(&found) {
+        compare(expected, found, Tolerance::EXACT).unwrap();
+    }
+}
