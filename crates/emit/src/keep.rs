@@ -3,6 +3,7 @@
 //!
 //! As the exponentials of a softmax, which are added up first and divided then.
 
+use rustc_hash::FxHashSet;
 use rxla_base::Result;
 use rxla_hlo::op::Unary;
 use rxla_hlo::{BinaryKind, Dims, InstructionId, Module, Op, UnaryKind};
@@ -58,9 +59,9 @@ pub fn keeping_reduction(
     }
     let mut reductions: Vec<InstructionId> = Vec::new();
     let mut ends = 0;
-    let mut seen = vec![id];
+    let (mut waiting, mut seen) = (vec![id], FxHashSet::default());
     let mut next = 0;
-    while let Some(&own) = seen.get(next) {
+    while let Some(&own) = waiting.get(next) {
         next += 1;
         ends += usize::from(is_root(own));
         for &user in module[own].users() {
@@ -69,8 +70,8 @@ pub fn keeping_reduction(
                 Op::Tuple(_) => {}
                 _ if !is_member(user) => return None,
                 op if op.is_elementwise() && same => {
-                    if !seen.contains(&user) {
-                        seen.push(user);
+                    if seen.insert(user) {
+                        waiting.push(user);
                     }
                 }
                 Op::Reduce(_)
@@ -109,16 +110,14 @@ fn needs_other(
     kept: InstructionId,
     reductions: &[InstructionId],
 ) -> bool {
-    let mut seen = vec![reduction];
-    let mut next = 0;
-    while let Some(&own) = seen.get(next) {
-        next += 1;
+    let (mut waiting, mut seen) = (vec![reduction], FxHashSet::default());
+    while let Some(own) = waiting.pop() {
         for &operand in module[own].operands() {
             if reductions.contains(&operand) {
                 return true;
             }
-            if operand != kept && !seen.contains(&operand) {
-                seen.push(operand);
+            if operand != kept && seen.insert(operand) {
+                waiting.push(operand);
             }
         }
     }
@@ -135,6 +134,9 @@ pub(crate) fn find(module: &Module, fusion: InstructionId, frame: usize) -> Vec<
         _ => std::slice::from_ref(&root),
     };
     let mut keeps: Vec<Keep> = Vec::new();
+    if !computation.instructions().iter().any(|&id| rows(module, id).is_some()) {
+        return keeps;
+    }
     for &id in computation.instructions() {
         if module[id].users().len() < 2 || keeps.len() == MOST_ROWS {
             continue;
@@ -164,11 +166,9 @@ struct Work {
 
 impl Work {
     fn of(module: &Module, id: InstructionId, keeps: &[Keep]) -> Work {
-        let mut seen = vec![id];
-        let mut next = 0;
+        let (mut waiting, mut seen) = (vec![id], FxHashSet::default());
         let mut work = Work::default();
-        while let Some(&own) = seen.get(next) {
-            next += 1;
+        while let Some(own) = waiting.pop() {
             work.selects |= matches!(module[own].op, Op::Select(_));
             work.total += match &module[own].op {
                 Op::Unary(Unary { kind, .. }) => {
@@ -190,8 +190,8 @@ impl Work {
                 _ => continue,
             };
             for &operand in module[own].operands() {
-                if !seen.contains(&operand) && keeps.iter().all(|keep| keep.kept != operand) {
-                    seen.push(operand);
+                if keeps.iter().all(|keep| keep.kept != operand) && seen.insert(operand) {
+                    waiting.push(operand);
                 }
             }
         }

@@ -21,8 +21,9 @@ pub(super) struct Group {
     pub(super) members: Vec<InstructionId>,
 }
 
-/// More instructions are not fused, lest compilation take long.
-pub(super) const MAX_MEMBERS: usize = 160;
+/// More instructions are not fused. What is cut off is stored for nearly each of the operations that need it, so this
+/// is far above what programs of a few hundred lines have; it keeps the code of one loop within bounds.
+pub(super) const MAX_MEMBERS: usize = 8000;
 /// Nor is an instruction whose elements a group needs at more different places.
 const MAX_PLACES: usize = 8;
 /// A concatenation of no more operands is fused wherever its elements are needed.
@@ -158,6 +159,7 @@ impl Former<'_> {
         let member = |other: InstructionId| group.members.contains(&other);
         ways.len() > 1
             && ways.iter().all(|way| way.order == Order::Rows && way.count == count)
+            && group.members.iter().any(|&member| is_of_rows(module, member))
             && !pays(module, id, ways, 1, 0)
             && rxla_emit::keeping_reduction(module, id, &member, &|other| {
                 group.roots.contains(&other)

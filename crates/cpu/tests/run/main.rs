@@ -3,6 +3,7 @@
 mod attention;
 mod bits;
 mod extremes;
+mod large;
 mod loops;
 mod masked;
 mod memory;
