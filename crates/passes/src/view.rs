@@ -157,6 +157,18 @@ pub fn is_false(m: &Module, i: InstructionId) -> bool {
     element_type(m, i) == Some(ElementType::Pred) && is_integer(m, i, 0)
 }
 
+/// The sizes of what one update of a scatter covers in the array that it updates.
+pub fn scatter_window(m: &Module, i: InstructionId) -> Option<Dims> {
+    let Op::Scatter(op) = &m[i].op else { return None };
+    let updates = dims(m, *m[i].operands().last()?)?;
+    let mut sizes = op.update_window_dims.iter().map(|&dimension| updates[dimension as usize]);
+    let single = |dimension: &i64| {
+        op.inserted_window_dims.contains(dimension) || op.input_batching_dims.contains(dimension)
+    };
+    let rank = dims(m, operand(m, i, 0))?.len() as i64;
+    (0..rank).map(|dimension| if single(&dimension) { Some(1) } else { sizes.next() }).collect()
+}
+
 // ---- making
 
 /// A new instruction beside `i`, with the shape that its operands give. Panics where they give

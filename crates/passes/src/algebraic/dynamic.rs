@@ -1,7 +1,9 @@
 //! Slices whose place is a value, gathers and scatters.
 
-use rxla_hlo::op::{DynamicUpdateSlice, Slice, SliceDimension};
-use rxla_hlo::{InstructionId, Module, Op};
+use rxla_hlo::op::{DynamicUpdateSlice, Pad, PaddingDimension, Reshape, Slice, SliceDimension};
+use rxla_hlo::{
+    ArrayLiteral, BinaryKind, ComputationId, InstructionId, Literal, Module, Op, Shape,
+};
 
 use crate::rewrite::NamedRule;
 use crate::{rules, view};
@@ -13,9 +15,15 @@ pub(super) const RULES: &[NamedRule] = rules! {
         dynamic_slice_of_splat,
         dynamic_slice_of_update,
     ],
-    DynamicUpdateSlice => [update_all, update_nothing, update_with_own_slice, update_twice],
+    DynamicUpdateSlice => [
+        update_all,
+        update_nothing,
+        update_with_own_slice,
+        update_twice,
+        update_of_splat,
+    ],
     Gather => [gather_of_splat],
-    Scatter => [scatter_nothing],
+    Scatter => [scatter_nothing, scatter_constant],
 };
 
 /// What is sliced and the start indices, one scalar per dimension.
@@ -115,6 +123,22 @@ fn update_twice(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
     Some(view::add_same(m, i, DynamicUpdateSlice {}, &operands))
 }
 
+/// `dynamic-update-slice(broadcast(s), y, c, …) => pad(y, s)`, starts clamped
+fn update_of_splat(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
+    let (x, part, starts) = update(m, i)?;
+    let scalar = view::broadcast_scalar(m, x)?;
+    let (sizes, wanted) = (view::dims(m, x)?, view::dims(m, part)?);
+    let padding = starts
+        .iter()
+        .zip(sizes.iter().zip(wanted))
+        .map(|(&start, (size, wanted))| {
+            let low = constant_start(m, start)?.clamp(0, size - wanted);
+            Some(PaddingDimension { low, high: size - wanted - low, interior: 0 })
+        })
+        .collect::<Option<Vec<_>>>()?;
+    Some(view::add_same(m, i, Pad { padding }, &[part, scalar]))
+}
+
 /// `gather(broadcast(s), …) => broadcast(s)`: indices are clamped
 fn gather_of_splat(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
     let Op::Gather(_) = &m[i].op else { return None };
@@ -130,4 +154,75 @@ fn scatter_nothing(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
     let Op::Scatter(_) = &m[i].op else { return None };
     let [x, _, updates] = *m[i].operands() else { return None };
     (view::static_array(m, updates)?.element_count()? == 0).then_some(x)
+}
+
+/// `scatter(x, c, y) => dynamic-update-slice(x, y, c, …)` of a single window, which is combined with what is there:
+/// `=> x` if it does not lie inside
+fn scatter_constant(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
+    let Op::Scatter(op) = &m[i].op else { return None };
+    let &[x, indices, updates] = m[i].operands() else { return None };
+    let sizes = view::static_array(m, i)?.dims.clone();
+    let ty = view::element_type(m, updates).filter(|&ty| view::element_type(m, x) == Some(ty))?;
+    let window = view::scatter_window(m, i)?;
+    let count = |sizes: &[i64]| sizes.iter().product::<i64>();
+    if !op.input_batching_dims.is_empty() || count(&window) != count(view::dims(m, updates)?) {
+        return None;
+    }
+    let mut starts = vec![0; sizes.len()];
+    let place = match view::splat(m, indices) {
+        Some(all) => {
+            vec![all.integer(0).unwrap_or(i64::MAX); op.scatter_dims_to_operand_dims.len()]
+        }
+        None => {
+            let place = view::constant(m, indices)?;
+            (0..place.len()).map(|at| place.integer(at).unwrap_or(i64::MAX)).collect()
+        }
+    };
+    for (&dimension, start) in op.scatter_dims_to_operand_dims.iter().zip(place) {
+        starts[dimension as usize] = start;
+    }
+    let combine = combiner(m, op.to_apply)?;
+    let mut fits = starts.iter().zip(sizes.iter().zip(&window));
+    if !fits.all(|(&start, (size, wanted))| (0..=size - wanted).contains(&start)) {
+        return Some(x);
+    }
+    let shape = Shape::array(ty, window.clone());
+    let mut part = updates;
+    if view::dims(m, updates) != Some(&window) {
+        part = view::add_with_shape(m, i, Reshape::default(), shape.clone(), &[updates]);
+    }
+    if let Some((kind, turned)) = combine {
+        let dimensions = starts.iter().zip(&window);
+        let slice = dimensions
+            .map(|(&start, wanted)| SliceDimension { start, limit: start + wanted, stride: 1 })
+            .collect();
+        let there = view::add_with_shape(m, i, Slice { slice }, shape.clone(), &[x]);
+        let operands = if turned { [part, there] } else { [there, part] };
+        part = view::add_with_shape(m, i, Op::binary(kind), shape, &operands);
+    }
+    let parent = m[i].parent();
+    let mut operands = vec![x, part];
+    for start in starts {
+        let start = Literal::Array(ArrayLiteral::scalar(start));
+        operands.push(m.add_constant(parent, start));
+    }
+    Some(view::add_same(m, i, DynamicUpdateSlice {}, &operands))
+}
+
+/// How a scatter combines what is there and what comes: `Some(None)` if the latter replaces it, else an operation, and
+/// whether what comes stands before what is there.
+fn combiner(m: &Module, region: ComputationId) -> Option<Option<(BinaryKind, bool)>> {
+    let root = m[region].root();
+    let number = |id: InstructionId| match &m[id].op {
+        Op::Parameter(parameter) => Some(parameter.number),
+        _ => None,
+    };
+    if let Some((kind, [a, b])) = view::any_binary(m, root) {
+        return match (number(a)?, number(b)?) {
+            (0, 1) => Some(Some((kind, false))),
+            (1, 0) => Some(Some((kind, true))),
+            _ => None,
+        };
+    }
+    (number(root)? == 1).then_some(None)
 }

@@ -7,7 +7,7 @@
 use rustc_hash::FxHashMap;
 use rxla_base::Result;
 use rxla_hlo::op::{Gather, Scatter};
-use rxla_hlo::{BinaryKind, ComputationId, Dims, ElementType, InstructionId, Module, Op, Shape};
+use rxla_hlo::{BinaryKind, ComputationId, ElementType, InstructionId, Module, Op, Shape};
 
 use crate::pass::{Context, Pass};
 use crate::rewrite::{self, NamedRule};
@@ -54,7 +54,7 @@ fn update_of_rows(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
         operand_batching_dims: op.input_batching_dims.clone(),
         start_indices_batching_dims: op.scatter_indices_batching_dims.clone(),
         index_vector_dim: op.index_vector_dim,
-        slice_sizes: window(m, scatter, &op)?,
+        slice_sizes: view::scatter_window(m, scatter)?,
         indices_are_sorted: op.indices_are_sorted,
     };
     let rows = view::dims(m, updates)?.clone();
@@ -187,17 +187,6 @@ fn is_sparse(m: &Module, id: InstructionId) -> bool {
 
 fn is_parameter(m: &Module, id: InstructionId) -> bool {
     matches!(m[id].op, Op::Parameter(_))
-}
-
-/// The sizes of what an update covers in the table.
-fn window(m: &Module, scatter: InstructionId, op: &Scatter) -> Option<Dims> {
-    let updates = view::dims(m, m[scatter].operands()[2])?;
-    let rank = view::dims(m, scatter)?.len() as i64;
-    let mut sizes = op.update_window_dims.iter().map(|&dimension| updates[dimension as usize]);
-    let single = |dimension: &i64| {
-        op.inserted_window_dims.contains(dimension) || op.input_batching_dims.contains(dimension)
-    };
-    (0..rank).map(|dimension| if single(&dimension) { Some(1) } else { sizes.next() }).collect()
 }
 
 /// What takes the new one of two numbers.
