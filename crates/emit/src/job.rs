@@ -408,7 +408,11 @@ fn compute_targets(
         let at = linear(&at, &target.dims);
         let position = emitter.position(&at);
         store(emitter.builder, base, position, element);
-        let access = emitter.access(target.leaf, &at, 0);
+        let width = match element {
+            Element::One(value) => emitter.builder.ty(value).scalar.byte_width(),
+            _ => 0,
+        };
+        let access = emitter.access(target.leaf, &at, width);
         if let Some(learned) = &mut emitter.learned {
             learned.stores.push(access);
         }

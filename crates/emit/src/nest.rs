@@ -42,8 +42,10 @@ pub(crate) type Body<'b> = dyn FnMut(&mut Emitter<'_>, &Index, &[Value]) -> Resu
 /// Up to this size a loop is written out if its body is small.
 const STRAIGHT: i64 = 9;
 /// Lanes of vectors: a loop of so many inside of others is one, whose elements lie together, where in the lanes of
-/// an outer loop they would be apart.
+/// an outer loop they would be apart. So are those of wide elements that nearly fill registers.
 const VECTORS: [i64; 2] = [4, 8];
+const WIDE: usize = 8;
+const VECTORS_OF_WIDE: std::ops::RangeInclusive<i64> = 5..=7;
 /// As many copies of a body, and values in all copies together, at most.
 const MOST_COPIES: i64 = 16;
 const MOST_VALUES: i64 = 1500;
@@ -83,9 +85,11 @@ impl Emitter<'_> {
         let mut copies = 1;
         let alone = loops.len() == 1;
         let is_small = dims.iter().product::<i64>() < FEW_ELEMENTS;
+        let wide = self.plan.store_width >= WIDE;
         for each in loops.iter_mut().rev() {
             let size = each.size();
-            let is_vector = kind == LoopKind::Vector && VECTORS.contains(&size);
+            let fills = VECTORS.contains(&size) || (wide && VECTORS_OF_WIDE.contains(&size));
+            let is_vector = kind == LoopKind::Vector && fills;
             if size > STRAIGHT
                 || (is_vector && copies == 1 && !alone)
                 || copies * size > MOST_COPIES
@@ -258,7 +262,10 @@ pub(crate) fn split_units(loops: &mut Vec<Loop>) -> Units {
     let mut units = first.size();
     let mut joined = 1;
     if first.cuts.is_empty() {
-        while units < FEW_UNITS && joined + 1 < loops.len() && loops[joined].cuts.is_empty() {
+        // A loop in lanes stays one, though what is inside of it is written out.
+        let joins =
+            |each: &Loop| each.cuts.is_empty() && each.style != Style::Loop(LoopKind::Vector);
+        while units < FEW_UNITS && joined + 1 < loops.len() && joins(&loops[joined]) {
             units *= loops[joined].size();
             joined += 1;
         }

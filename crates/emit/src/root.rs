@@ -38,6 +38,7 @@ pub(crate) fn look(module: &Module, id: InstructionId, aliases: &[Alias]) -> Res
         let mut plan = plan.finished(&learned);
         plan.body_values = function.types.len() as i64;
         function.body.walk(&mut |statement| plan.body_sines += i64::from(is_sine(statement)));
+        plan.store_width = learned.stores.iter().map(|store| store.width).min().unwrap_or(0);
         let cost = cost_of(module, id, &function);
         return Ok(Look { plan, cost, learned });
     }

@@ -3,7 +3,7 @@
 use rxla_hlo::literal::Tolerance;
 use rxla_hlo::op::{BinaryKind, UnaryKind};
 use rxla_hlo::{ElementType, TypeClass};
-use rxla_kernel::{Builder, Linkage};
+use rxla_kernel::{Builder, Linkage, Type};
 
 use super::{EXACT, NUMBERS, check, check_within, fused, one};
 use crate::{Destination, Part, Source};
@@ -255,6 +255,28 @@ fn few_copies_of_sines() {
         );
         assert_eq!(kernel(&text).matches(" sin ").count(), sines, "{text}");
     }
+}
+
+/// Few units of work are more if they take in the next loop, but not one that is to run in lanes.
+#[test]
+fn lanes_are_not_given_up_for_units() {
+    let text = "HloModule test
+         ENTRY main {
+           p0 = f32[51,51,7] parameter(0)
+           p1 = f32[51,51,7] parameter(1)
+           a = f32[47,48,6] slice(p0), slice={[2:49], [1:49], [1:7]}
+           b = f32[47,48,6] slice(p1), slice={[2:49], [1:49], [0:6]}
+           ROOT r = f32[47,48,6] divide(a, b)
+         }";
+    check(text);
+    let (module, id) = fused(text);
+    let mut builder = Builder::new("kernel", Linkage::Kernel, None);
+    let sources = [0, 1].map(|_| Source::Memory(builder.buffer_parameter(1)));
+    let destination = Destination::Memory(builder.buffer_parameter(1));
+    let part = Part::Range(builder.parameter(Type::I64), builder.parameter(Type::I64));
+    crate::emit(&mut builder, &module, id, &sources, &[destination], part).unwrap();
+    let kernel = rxla_kernel::Module { functions: vec![builder.finish()] }.to_string();
+    assert_eq!(kernel.matches("for vector").count(), 1, "{kernel}");
 }
 
 #[test]

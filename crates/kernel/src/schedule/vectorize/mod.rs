@@ -234,21 +234,26 @@ impl Vectorizer<'_> {
         // Vectors of less than 8 bytes gain nothing.
         let least = (8 / data).max(2) as u16;
         let mut stages = Vec::new();
-        let mut add = |stage: Stage| {
-            if left >= stage.width() {
+        let mut add = |left: &mut i64, stage: Stage| {
+            if *left >= stage.width() {
                 stages.push(stage);
-                left %= stage.width();
+                *left %= stage.width();
             }
         };
         if copies > 1 {
-            add(Stage { lanes: full, copies });
+            add(&mut left, Stage { lanes: full, copies });
         }
         if apart == 0 && weight.is_product() {
-            add(Stage { lanes: 2 * full, copies: 1 });
+            add(&mut left, Stage { lanes: 2 * full, copies: 1 });
         }
         let mut lanes = full;
         while lanes >= least {
-            add(Stage { lanes, copies: 1 });
+            // The last few are one vector, in a register of which some lanes are nobody's.
+            let few = i64::from(least) + 1..i64::from(lanes);
+            if !reduces && weight.suits_any_lanes() && few.contains(&left) {
+                lanes = left as u16;
+            }
+            add(&mut left, Stage { lanes, copies: 1 });
             lanes /= 2;
         }
         if stages.is_empty() { None } else { Some(stages) }

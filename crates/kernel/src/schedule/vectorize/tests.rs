@@ -678,3 +678,44 @@ fn bounds_of_whole_vectors_leave_nothing() {
     assert_eq!(steps(77), [32, 8, 1]);
     assert_eq!(steps(0), [32]);
 }
+
+/// Seven, and what is left of nineteen, are a vector of as many lanes and not several that get narrower.
+#[test]
+fn the_last_few_are_one_vector() {
+    for count in [3, 5, 6, 7, 11, 13, 14, 15, 19, 23, 31] {
+        let text = format!(
+            "kernel @f(%0: ptr, %1: ptr, %2: i64) {{
+               %zero: i64 = constant 0
+               %count: i64 = constant {count}
+               %limit: f32 = constant 9.0
+               for vector %i in %zero..%count step 1 {{
+                 %x: f32 = load %0[%i]
+                 %y: f32 = mul %x, %x
+                 %low: i1 = compare flt %x, %limit
+                 %z: f32 = select %low, %y, %x
+                 store %1[%i], %z
+               }}
+             }}"
+        );
+        same(&text, true);
+    }
+    let of_seven = |width: &str| {
+        let text = format!(
+            "kernel @f(%0: ptr, %1: ptr) {{
+               %zero: i64 = constant 0
+               %count: i64 = constant 7
+               for vector %i in %zero..%count step 1 {{
+                 %x: {width} = load %0[%i]
+                 %y: {width} = add %x, %x
+                 store %1[%i], %y
+               }}
+             }}"
+        );
+        let mut module = crate::text::parse(&text).unwrap();
+        vectorize(&mut module.functions[0], &Target { vector_bits: 512, copies: Copies::Few });
+        module.to_string()
+    };
+    assert_eq!(of_seven("f32").matches("f32x7 = load").count(), 1);
+    // Registers of small numbers are not filled up.
+    assert_eq!(of_seven("f16").matches("f16x7").count(), 0);
+}

@@ -117,6 +117,10 @@ pub(super) struct Weight {
     /// Whether the approximation of one of them cannot take turns with its like.
     pub(super) alone: bool,
     pub(super) inner_loops: bool,
+    /// Whether something varies that is narrower than four bytes and no truth value.
+    pub(super) is_narrow: bool,
+    /// Whether accesses are vectors side by side whose elements are dealt out.
+    pub(super) is_dealt: bool,
     /// The most values that one of the loops inside carries.
     pub(super) inner_carried: usize,
     /// Accesses that gather or scatter, and how many of them are narrower than four bytes.
@@ -126,6 +130,12 @@ pub(super) struct Weight {
 }
 
 impl Weight {
+    /// Whether lanes may be any number, of which a register has some that are nobody's: vectors of other numbers
+    /// than powers of two are not dealt out, and small numbers are converted in whole registers only.
+    pub(super) fn suits_any_lanes(&self) -> bool {
+        self.gathers + self.scatters == 0 && !self.is_dealt && !self.is_narrow
+    }
+
     /// Whether lanes are to be twice as many as a register has. The sums of a product are then in pairs of
     /// registers, for which what is the same in all lanes is loaded once, and enough of them to hide how long an
     /// addition takes.
@@ -187,14 +197,17 @@ pub(super) fn weight(
                 return;
             }
             let ty = function.ty(*result);
+            weight.is_narrow |= ty.scalar != Scalar::I1 && ty.scalar.byte_width() < 4;
             weight.accesses += usize::from(matches!(op, Op::Load { .. }));
             match op {
                 Op::Load { base, index, .. } => {
                     let class = address(classes.get(*base), classes.get(*index), ty);
                     if dealt(*result) {
                         // Counted with its group.
+                        weight.is_dealt = true;
                     } else if matches!(class, Some(Class::Affine(step)) if is_short(step)) {
                         weight.operations += 1;
+                        weight.is_dealt = true;
                     } else if !is_contiguous(class) {
                         weight.gathers += 1;
                         weight.narrow += usize::from(ty.scalar.byte_width() < 4);
@@ -237,6 +250,7 @@ pub(super) fn weight(
         | Statement::CallRuntime { .. }
         | Statement::ReturnIfNonzero { .. } => {}
     });
+    weight.is_dealt |= grouped > 0;
     weight.scatters -= grouped;
     weight.operations += grouped;
     weight.operations += load_groups.iter().map(LoadGroup::shuffles).sum::<usize>();
