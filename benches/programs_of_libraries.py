@@ -378,6 +378,118 @@ def pennylane_circuit():
     return jax.value_and_grad(circuit), (jnp.arange(8.0) / 8,)
 
 
+@program("evosax")
+def evosax_evolution():
+    from evosax.algorithms import Sep_CMA_ES
+
+    strategy = Sep_CMA_ES(population_size=64, solution=jnp.zeros(10))
+    params = strategy.default_params
+
+    def run(key):
+        state = strategy.init(key, jnp.ones(10), params)
+
+        def generation(state, key):
+            ask, tell = random.split(key)
+            population, state = strategy.ask(ask, state, params)
+            values = (100 * (population[:, 1:] - population[:, :-1] ** 2) ** 2 + (1 - population[:, :-1]) ** 2).sum(1)
+            state, _ = strategy.tell(tell, population, values, state, params)
+            return state, values.min()
+
+        return lax.scan(generation, state, random.split(key, 10))[1]
+
+    return run, (KEY,)
+
+
+@program("jax_cfd")
+def jax_cfd_kolmogorov():
+    import jax_cfd.base as cfd
+
+    grid = cfd.grids.Grid((128, 128), domain=((0, 2 * jnp.pi), (0, 2 * jnp.pi)))
+    velocity = cfd.initial_conditions.filtered_velocity_field(KEY, grid, maximum_velocity=5.0, peak_wavenumber=4)
+    step = cfd.equations.semi_implicit_navier_stokes(
+        density=1.0, viscosity=1e-3, dt=2e-3, grid=grid,
+        forcing=cfd.forcings.kolmogorov_forcing(grid=grid, scale=1.0, k=4))
+    return cfd.funcutils.repeated(step, 20), (velocity,)
+
+
+@program("jaxley", tolerance=1e-2)
+def jaxley_neuron():
+    import jaxley
+    from jaxley.channels import HH
+
+    cell = jaxley.Cell(jaxley.Branch(jaxley.Compartment(), ncomp=4), parents=[-1, 0, 0, 1, 1])
+    cell.insert(HH())
+    cell.branch(0).loc(0.0).record()
+    current = jaxley.step_current(i_delay=1.0, i_dur=1.0, i_amp=0.1, delta_t=0.025, t_max=5.0)
+
+    def voltages(scale):
+        stimuli = cell.branch(0).loc(0.0).data_stimulate(current * scale)
+        return jaxley.integrate(cell, data_stimuli=stimuli)
+
+    return voltages, (jnp.float32(1.0),)
+
+
+@program("jaxoplanet")
+def jaxoplanet_light_curve():
+    from jaxoplanet.light_curves import limb_dark_light_curve
+    from jaxoplanet.orbits.keplerian import Central, System
+
+    times = jnp.linspace(-0.2, 0.2, 2000)
+
+    def fit(parameters):
+        radius, impact = parameters
+        system = System(Central()).add_body(radius=radius, period=3.5, impact_param=impact)
+        flux = limb_dark_light_curve(system, jnp.array([0.3, 0.2]))(times)
+        return (flux**2).sum()
+
+    return jax.value_and_grad(fit), (jnp.array([0.1, 0.3]),)
+
+
+@program("jumanji")
+def jumanji_puzzles():
+    import jumanji
+
+    game = jumanji.make("Game2048-v1")
+
+    def play(key):
+        state, first = game.reset(key)
+
+        def step(carry, key):
+            state, seen = carry
+            action = random.categorical(key, jnp.where(seen.action_mask, 0.0, -1e9))
+            state, seen = game.step(state, action)[0], game.step(state, action)[1].observation
+            return (state, seen), state.score
+
+        return lax.scan(step, (state, first.observation), random.split(key, 100))[1]
+
+    return jax.vmap(play), (random.split(KEY, 64),)
+
+
+@program("s2fft", tolerance=1e-2)
+def s2fft_transform():
+    import s2fft
+
+    coefficients = random.normal(KEY, (32, 63)) + 0j
+
+    def there_and_back(coefficients):
+        picture = s2fft.inverse_jax(coefficients, L=32)
+        return s2fft.forward_jax(picture, L=32).real
+
+    return there_and_back, (coefficients,)
+
+
+@program("lineax")
+def lineax_least_squares():
+    import lineax
+
+    matrices = random.normal(KEY, (100, 20, 5))
+
+    def solve(matrix, right):
+        return lineax.linear_solve(lineax.MatrixLinearOperator(matrix), right, lineax.QR()).value
+
+    return jax.vmap(solve), (matrices, random.normal(random.PRNGKey(1), (100, 20)))
+
+
 @program()
 def jax_kalman_filter():
     n = 6

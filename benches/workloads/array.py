@@ -79,6 +79,41 @@ def chain_of_20_1m():
 
 
 @workload("elementwise")
+def formula_of_400_f64_256k():
+    """A fit in powers of three variables, as equations of state are: all of it one loop, or many arrays stored."""
+    factors = np.random.default_rng(5).standard_normal((6, 6, 3))
+
+    def program(x, y, z):
+        def powers(x):
+            return [np.float64(1.0)] + [x**n for n in range(1, 6)]
+
+        def polynomial(factors):
+            terms = [c * a * b * z**k for i, a in enumerate(powers(x)) for j, b in enumerate(powers(y))
+                     for k, c in enumerate(factors[i, j])]
+            return sum(terms[1:], terms[0])
+
+        return polynomial(factors) / polynomial(np.abs(factors) + 1)
+
+    return program, [np.random.default_rng(n).uniform(0, 1, 1 << 18) for n in range(3)]
+
+
+@workload("elementwise")
+def fluxes_in_short_rows_f64():
+    """Differences between cells of a grid that has few layers, put inside a border of zeros."""
+
+    def program(t, s):
+        inside = (slice(1, -1), slice(1, -1))
+        dx = jnp.zeros_like(t).at[:-1].set(t[1:] - t[:-1])
+        dy = jnp.zeros_like(t).at[:, :-1].set(s[:, 1:] - s[:, :-1])
+        slope = dx[inside] / (1e-3 + dy[inside] ** 2)
+        taper = 0.5 * (1 + jnp.tanh((0.01 - jnp.abs(slope)) / 1e-3))
+        steep = (slope * taper)[..., 1:] - (slope * taper)[..., :-1]
+        return t.at[1:-1, 1:-1, :-1].add(steep), dx.at[1:-1, 1:-1].multiply(taper)
+
+    return program, [np.random.default_rng(n).standard_normal((100, 100, 7)) for n in range(2)]
+
+
+@workload("elementwise")
 def adamw_update_4m():
     def program(p, g, m, v):
         m = np.float32(0.9) * m + np.float32(0.1) * g

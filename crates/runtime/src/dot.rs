@@ -281,7 +281,10 @@ unsafe fn run_in<T: Native, E: Elements>(
     if [dot.left, dot.right, dot.result].map(E::known).into_iter().all(T::is_native) {
         let (left, right, result) = (left.cast::<T>(), right.cast::<T>(), result.cast::<T>());
         // SAFETY: the caller's promise.
-        if unsafe { gemm::lanes::multiply(context, dot, left, right, result) } {
+        if unsafe {
+            gemm::lanes::multiply(context, dot, left, right, result)
+                || gemm::few::multiply(dot, left, right, result)
+        } {
             return Ok(());
         }
     }

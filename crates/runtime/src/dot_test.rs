@@ -475,6 +475,20 @@ fn random_shapes_with_every_set() {
 /// Products so large that threads pack for each other: several blocks of k, and columns in several
 /// parts.
 #[test]
+fn few_rows_and_columns_with_every_set() {
+    use Element::{C64, C128, F32, F64, I32};
+    sets::forced::each(|| {
+        for (element, k) in [(F32, 16), (F64, 33), (C64, 100), (C128, 17), (I32, 40)] {
+            for (m, n) in (1..=4).flat_map(|m| (1..=4).map(move |n| (m, n))) {
+                for orders in [[ROW, ROW, ROW], [COLUMN, COLUMN, ROW], [COLUMN, ROW, COLUMN]] {
+                    check([element; 3], [1, m, n, k], orders, &Context::default());
+                }
+            }
+        }
+    });
+}
+
+#[test]
 fn large_products_on_threads() {
     use Element::*;
     let [_, context] = contexts();

@@ -8,6 +8,7 @@
 //! for any number of threads.
 
 pub(crate) mod axis;
+pub(crate) mod few;
 mod grid;
 pub(crate) mod lanes;
 mod lines;
