@@ -92,16 +92,18 @@ unsafe fn add_body<T: Compute>(
     macro_rules! tiles {
         ($(($rows:literal, $columns:literal))*) => {
             match (rows.next_power_of_two(), columns.next_power_of_two()) {
-                // SAFETY: the caller's promise.
-                $(($rows, $columns) if complex => unsafe {
-                    add_complex::<T, $rows, $columns>(lines, sums)
-                },
-                ($rows, $columns) => unsafe { add_real::<T, $rows, $columns>(lines, sums) },)*
+                $(($rows, $columns) => match complex {
+                    true => add_complex::<T, $rows, $columns>(lines, sums),
+                    false => add_real::<T, $rows, $columns>(lines, sums),
+                },)*
                 _ => unreachable!("rows and columns are few"),
             }
         };
     }
-    tiles!((1, 2)(1, 4)(2, 1)(2, 2)(2, 4)(4, 1)(4, 2)(4, 4));
+    // SAFETY: the caller's promise.
+    unsafe {
+        tiles!((1, 2)(1, 4)(2, 1)(2, 2)(2, 4)(4, 1)(4, 2)(4, 4));
+    }
 }
 
 /// # Safety
