@@ -46,6 +46,11 @@ fn rows_get_what_the_whole_gradient_gives() {
     }
 }
 
+fn floats(dims: [i64; 2], scale: f32) -> Literal {
+    let values: Vec<f32> = (0..dims[0] * dims[1]).map(|i| scale * i as f32 - 1.0).collect();
+    Literal::from_values(dims, &values)
+}
+
 /// What is computed of a gradient of zero is the table itself, which stays where it is if it is given away.
 #[test]
 fn tables_that_are_given_away_are_not_copied() {
@@ -76,10 +81,6 @@ fn table_is_updated_in_place(kept: &str) {
           ROOT next = f32[4096,32] subtract(kept, step)
         }";
     let module = module(&text.replace("KEPT", kept));
-    let floats = |dims: [i64; 2], scale: f32| {
-        let values: Vec<f32> = (0..dims[0] * dims[1]).map(|i| scale * i as f32 - 1.0).collect();
-        Literal::from_values(dims, &values)
-    };
     let rows = ArrayLiteral::from_values([6, 1], &[7, 4095, 7, -1, 4096, 0]);
     let inputs = [floats([4096, 32], 1e-4), Literal::Array(rows), floats([6, 32], 0.03)];
     let expected =
@@ -113,12 +114,8 @@ fn tables_that_are_kept_are_copied() {
           ROOT both = (f32[4096,32], f32[4096,32]) tuple(next, table)
         }";
     let module = module(text);
-    let floats = |rows: i64| {
-        let values: Vec<f32> = (0..rows * 32).map(|i| 1e-4 * i as f32 - 1.0).collect();
-        Literal::from_values([rows, 32], &values)
-    };
     let rows = Literal::Array(ArrayLiteral::from_values([4, 1], &[7, 4095, 7, -1]));
-    let inputs = vec![floats(4096), rows, floats(4)];
+    let inputs = vec![floats([4096, 32], 1e-4), rows, floats([4, 32], 1e-4)];
     let expected = Interpreter::new(module.clone()).run(inputs.clone(), &World::default()).unwrap();
     let found = compile(&module, &Options::default()).unwrap().run(inputs, World::default).unwrap();
     for (expected, found) in leaves(expected).iter().zip(&found) {

@@ -61,16 +61,29 @@ fn dynamic_slice_all(m: &mut Module, i: InstructionId) -> Option<InstructionId> 
 /// `dynamic-slice(x, c, …) => slice(x)`, starts clamped
 fn dynamic_slice_constant(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
     let (x, starts) = dynamic_slice(m, i)?;
-    let (sizes, wanted) = (view::dims(m, x)?, view::dims(m, i)?);
-    let slice = starts
-        .iter()
-        .zip(sizes.iter().zip(wanted))
-        .map(|(&start, (size, wanted))| {
-            let start = constant_start(m, start)?.clamp(0, size - wanted);
-            Some(SliceDimension { start, limit: start + wanted, stride: 1 })
-        })
-        .collect::<Option<Vec<_>>>()?;
+    let slice = slice_at(&constant_starts(m, x, i, starts)?, view::dims(m, i)?);
     Some(view::add_same(m, i, Slice { slice }, &[x]))
+}
+
+/// The slice of these sizes that begins there.
+fn slice_at(starts: &[i64], sizes: &[i64]) -> Vec<SliceDimension> {
+    let dimension =
+        |(&start, size): (&i64, &i64)| SliceDimension { start, limit: start + size, stride: 1 };
+    starts.iter().zip(sizes).map(dimension).collect()
+}
+
+/// Where a part of an array begins, as numbers, moved so that the part lies inside.
+fn constant_starts(
+    m: &Module,
+    array: InstructionId,
+    part: InstructionId,
+    starts: &[InstructionId],
+) -> Option<Vec<i64>> {
+    let sizes = view::dims(m, array)?.iter().zip(view::dims(m, part)?);
+    let clamped = |(&start, (size, wanted)): (&InstructionId, (&i64, &i64))| {
+        Some(constant_start(m, start)?.clamp(0, size - wanted))
+    };
+    starts.iter().zip(sizes).map(clamped).collect()
 }
 
 /// A start index as a number; a `u64` beyond `i64` is beyond every end.
@@ -127,15 +140,12 @@ fn update_twice(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
 fn update_of_splat(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
     let (x, part, starts) = update(m, i)?;
     let scalar = view::broadcast_scalar(m, x)?;
-    let (sizes, wanted) = (view::dims(m, x)?, view::dims(m, part)?);
-    let padding = starts
-        .iter()
-        .zip(sizes.iter().zip(wanted))
-        .map(|(&start, (size, wanted))| {
-            let low = constant_start(m, start)?.clamp(0, size - wanted);
-            Some(PaddingDimension { low, high: size - wanted - low, interior: 0 })
-        })
-        .collect::<Option<Vec<_>>>()?;
+    let sizes = view::dims(m, x)?.iter().zip(view::dims(m, part)?);
+    let padding = constant_starts(m, x, part, starts)?
+        .into_iter()
+        .zip(sizes)
+        .map(|(low, (size, own))| PaddingDimension { low, high: size - own - low, interior: 0 })
+        .collect();
     Some(view::add_same(m, i, Pad { padding }, &[part, scalar]))
 }
 
@@ -162,7 +172,10 @@ fn scatter_constant(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
     let Op::Scatter(op) = &m[i].op else { return None };
     let &[x, indices, updates] = m[i].operands() else { return None };
     let sizes = view::static_array(m, i)?.dims.clone();
-    let ty = view::element_type(m, updates).filter(|&ty| view::element_type(m, x) == Some(ty))?;
+    let ty = view::static_array(m, updates)?.element_type;
+    if view::element_type(m, x) != Some(ty) {
+        return None;
+    }
     let window = view::scatter_window(m, i)?;
     let count = |sizes: &[i64]| sizes.iter().product::<i64>();
     if !op.input_batching_dims.is_empty() || count(&window) != count(view::dims(m, updates)?) {
@@ -192,10 +205,7 @@ fn scatter_constant(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
         part = view::add_with_shape(m, i, Reshape::default(), shape.clone(), &[updates]);
     }
     if let Some((kind, turned)) = combine {
-        let dimensions = starts.iter().zip(&window);
-        let slice = dimensions
-            .map(|(&start, wanted)| SliceDimension { start, limit: start + wanted, stride: 1 })
-            .collect();
+        let slice = slice_at(&starts, &window);
         let there = view::add_with_shape(m, i, Slice { slice }, shape.clone(), &[x]);
         let operands = if turned { [part, there] } else { [there, part] };
         part = view::add_with_shape(m, i, Op::binary(kind), shape, &operands);

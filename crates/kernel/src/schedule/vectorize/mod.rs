@@ -1,5 +1,5 @@
 //! Loops marked `vector` become loops over lanes, with what is left over done by narrower ones and
-//! at last by a plain loop.
+//! at last by a plain loop; of a constant count the last few by one vector of as many lanes, if it suits.
 //!
 //! A value of the body is the same in all lanes and stays a scalar, or an index that grows by a
 //! constant from lane to lane and stays one too, or becomes a vector. Accesses to neighbouring
