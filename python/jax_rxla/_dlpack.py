@@ -138,7 +138,9 @@ def _take_copy(capsule, device) -> jax.Array:
     # The plugin uses what is aligned in place, and copies what is not.
     if _address(tensor) % _ALIGNMENT == 0:
         source = source.copy()
-    copy = jax.device_put(source, device)
+    # Also where JAX is tracing a function, this is an array, as it is on JAX's other platforms.
+    with jax.ensure_compile_time_eval():
+        copy = jax.device_put(source, device)
     copy.block_until_ready()
     _rename(capsule, _USED)
     if managed.deleter:

@@ -70,6 +70,20 @@ def test_memory_that_is_not_aligned_is_copied_if_that_is_allowed():
         jnp.from_dlpack(source, copy=False)
 
 
+def test_memory_is_an_array_while_a_function_is_traced():
+    source = np.arange(6, dtype=np.float32)
+
+    @jax.jit
+    def add(x):
+        for offset in [0, 4]:
+            memory = jnp.from_dlpack(at_offset(source, offset))
+            assert not isinstance(memory, jax.core.Tracer)
+            x += memory
+        return x
+
+    np.testing.assert_array_equal(add(source), 3 * source)
+
+
 def test_a_capsule_that_nobody_takes():
     x = jnp.arange(5.0)
     for _ in range(3):
