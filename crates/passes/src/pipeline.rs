@@ -129,9 +129,8 @@ pub fn cpu() -> Pipeline {
     steps.push(simplification());
     steps.push(by_name("quantized-dot-rewriter"));
     steps.push(by_name("while-loop-dot-motion"));
-    steps.extend(
-        ["batch-dot-simplification", "dot_decomposer", "broadcast_canonicalizer"].map(by_name),
-    );
+    steps.extend(["batch-dot-simplification", "dot_decomposer", "transpose-folding"].map(by_name));
+    steps.extend(["dot-strength-reduction", "broadcast_canonicalizer"].map(by_name));
     steps.push(by_name("sparse-update-rewriter"));
     // What the dots were brought into form with is simplified in turn, and steps down gradients of zero.
     steps.push(simplification());
@@ -249,6 +248,24 @@ pub const ORDER: &[Order] = &[
         after: "dot_decomposer",
         how: How::FirstBeforeFirst,
         why: "it makes products that sum over two dimensions",
+    },
+    Order {
+        before: "dot_decomposer",
+        after: "dot-strength-reduction",
+        how: How::FirstBeforeFirst,
+        why: "vectors are seen where dots are products of matrices",
+    },
+    Order {
+        before: "transpose-folding",
+        after: "dot-strength-reduction",
+        how: How::FirstBeforeFirst,
+        why: "products take matrices as they lie",
+    },
+    Order {
+        before: "dot-strength-reduction",
+        after: "tree-reduction-rewriter",
+        how: How::FirstBeforeFirst,
+        why: "it makes long reductions",
     },
     Order {
         before: "dot_decomposer",

@@ -18,6 +18,7 @@ pub const ALL: &[&dyn Pass] = &[
     &canonicalize::optimization_barrier_expander::OptimizationBarrierExpander,
     &simplify::hlo_dce::HloDce,
     &tiling::DotChainTiling,
+    &canonicalize::dot_strength_reduction::DotStrengthReduction,
     &canonicalize::dot_decomposer::DotDecomposer,
     &canonicalize::hlo_element_type_converter::HloElementTypeConverter {
         eliminate: ElementType::Bf16,

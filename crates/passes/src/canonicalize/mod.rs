@@ -5,6 +5,7 @@ pub mod batchnorm_expander;
 pub mod broadcast_canonicalizer;
 mod dequantized;
 pub mod dot_decomposer;
+pub mod dot_strength_reduction;
 pub mod hlo_element_type_converter;
 pub mod logistic_expander;
 pub mod map_inliner;

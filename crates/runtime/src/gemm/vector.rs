@@ -150,24 +150,29 @@ pub(super) unsafe fn multiply<T: Compute>(
     let room = if count == 1 { 1 } else { count.next_multiple_of(BLOCK) };
     // Values of each vector.
     let depth = k / T::STEPS;
-    let packed = scratch::<T>(room.saturating_mul(depth))?;
-    let x = packed.as_ptr().cast::<T>();
-    let mut steps = Steps::default();
-    product.k.offsets(side, 0, k, &mut steps.places);
-    steps.find_runs();
-    for row in 0..room {
-        // SAFETY: there is room for the values of each; the vectors are the caller's promise.
-        unsafe {
-            let into = x.add(row * depth);
-            match row < count {
-                true => (vector.pack)(vector.data, &[rows.offset(0, row)], &steps, 1, into),
-                false => std::slice::from_raw_parts_mut(into.cast::<u8>(), depth * size_of::<T>())
-                    .fill(0),
+    let packed;
+    let x = if count == 1 && vector.direct && product.k.stride(side) == Some(1) {
+        vector.data.cast::<T>().wrapping_offset(rows.offset(0, 0))
+    } else {
+        packed = scratch::<T>(room.saturating_mul(depth))?;
+        let x = packed.as_ptr().cast::<T>();
+        for row in 0..room {
+            let into = x.wrapping_add(row * depth);
+            // SAFETY: there is room for the values of each; the vectors are the caller's promise.
+            unsafe {
+                match row < count {
+                    true => pack_vector(&vector, rows.offset(0, row), product.k, side, into),
+                    false => {
+                        let bytes = depth * size_of::<T>();
+                        std::slice::from_raw_parts_mut(into.cast::<u8>(), bytes).fill(0);
+                    }
+                }
             }
         }
-    }
-    // SAFETY: written just now.
-    let x = unsafe { std::slice::from_raw_parts(x.cast_const(), room * depth) };
+        x.cast_const()
+    };
+    // SAFETY: written just now, or the caller's promise.
+    let x = unsafe { std::slice::from_raw_parts(x, room * depth) };
     let vectors = Vectors { values: x, depth, count };
     let order = (product.k.stride(1 - side), lines.stride(0));
     let (k_step, line_step) = (order.0.unwrap_or(0), order.1.unwrap_or(0));
@@ -184,12 +189,47 @@ pub(super) unsafe fn multiply<T: Compute>(
                 (one.add_rows)(&x[steps], job.data(), offset, k_step, &mut sums[..length]);
             })?,
             Way::Windows(one) => {
+                let mut steps = Steps::default();
                 product.k.offsets(1 - side, 0, k, &mut steps.places);
                 windows::multiply(context, one.window, x, matrix.data, &steps, lines, product.c);
             }
         }
     }
     Ok(true)
+}
+
+/// Packs a vector that begins at a place.
+///
+/// # Safety
+///
+/// All its elements are there, and there is room for its values.
+unsafe fn pack_vector<T: Compute>(
+    vector: &Operand<T>,
+    start: isize,
+    k: &Axis,
+    side: usize,
+    into: *mut T,
+) {
+    let mut steps = Steps::default();
+    if T::STEPS > 1 || k.stride(side) != Some(1) {
+        k.offsets(side, 0, k.len(), &mut steps.places);
+        steps.find_runs();
+        // SAFETY: the caller's promise.
+        unsafe { (vector.pack)(vector.data, &[start], &steps, 1, into) };
+        return;
+    }
+    // What lies together, as rows of one step: so many are converted at once.
+    const TOGETHER: usize = 32;
+    steps.places.push(0);
+    steps.find_runs();
+    for first in (0..k.len()).step_by(TOGETHER) {
+        let count = TOGETHER.min(k.len() - first);
+        let places: [isize; TOGETHER] = std::array::from_fn(|i| start + (first + i) as isize);
+        // SAFETY: as above.
+        unsafe {
+            (vector.pack)(vector.data, &places[..count], &steps, count, into.wrapping_add(first))
+        };
+    }
 }
 
 /// How a matrix is read.
