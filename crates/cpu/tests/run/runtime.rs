@@ -25,6 +25,48 @@ fn products_and_convolutions_of_the_runtime() {
     );
 }
 
+/// A vector on one side, or on both, whose elements are small: sums are exact, whatever their order.
+#[test]
+fn products_of_vectors() {
+    for ty in ["f32", "f64", "bf16", "f16", "s32", "u8", "c64", "c128"] {
+        for depth in [33, 100, 700] {
+            for lines in [1, 5, 1100] {
+                let (v, rows) = (format!("{ty}[2,{depth}]"), format!("{ty}[2,{depth},{lines}]"));
+                let columns = format!("{ty}[2,{lines},{depth}]");
+                let real = if ty.starts_with('c') { "f32" } else { ty };
+                let small = |name: &str, shape: &str, dimension: usize| {
+                    let sizes = shape.strip_prefix(ty).unwrap();
+                    format!(
+                        "{name}i = s32{sizes} iota(), iota_dimension={dimension}
+                        {name}c = s32[] constant(3)
+                        {name}d = s32{sizes} broadcast({name}c), dimensions={{}}
+                        {name}r = s32{sizes} remainder({name}i, {name}d)
+                        {name}f = {real}{sizes} convert({name}r)
+                        {name} = {shape} convert({name}f)\n"
+                    )
+                };
+                let inputs = [small("x", &v, 1), small("y", &v, 0), small("m", &rows, 1)].concat();
+                let more = [small("n", &columns, 1), small("o", &columns, 2)].concat();
+                check(
+                    &format!(
+                        "HloModule m
+                        ENTRY e {{
+                          {inputs}{more}
+                          d = {ty}[2] dot(x, y), lhs_batch_dims={{0}}, rhs_batch_dims={{0}}, lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}}
+                          f = {ty}[] dot(x, y), lhs_contracting_dims={{0,1}}, rhs_contracting_dims={{0,1}}
+                          a = {ty}[2,{lines}] dot(x, m), lhs_batch_dims={{0}}, rhs_batch_dims={{0}}, lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}}
+                          s = {columns} add(n, o)
+                          b = {ty}[2,{lines}] dot(s, x), lhs_batch_dims={{0}}, rhs_batch_dims={{0}}, lhs_contracting_dims={{2}}, rhs_contracting_dims={{1}}
+                          ROOT r = ({ty}[2], {ty}[], {ty}[2,{lines}], {ty}[2,{lines}]) tuple(d, f, a, b)
+                        }}"
+                    ),
+                    &[],
+                );
+            }
+        }
+    }
+}
+
 /// As JAX writes it.
 const SORT: &str = "HloModule m
     less {
