@@ -185,12 +185,19 @@ impl Vectorizer<'_> {
         .ok()?;
         let class = |value| classes.get(value);
         let groups = groups(self.function, &class, &self.constants, &self.sums, &source.body);
-        let mut loads =
-            load_groups(self.function, &class, &self.constants, &self.sums, &source.body);
         let data = width::data_width(self.function, &classes, &source.carried, &source.body);
-        let full = (self.vector_bytes / data).clamp(2, 64) as u16;
-        loads.retain(|group| group.suits(full));
-        let weight = width::weight(self.function, &classes, &groups, &loads, &source.body);
+        let mut full = (self.vector_bytes / data).clamp(2, 64) as u16;
+        let (loads, weight) = loop {
+            let mut loads =
+                load_groups(self.function, &class, &self.constants, &self.sums, &source.body);
+            loads.retain(|group| group.suits(full));
+            let weight = width::weight(self.function, &classes, &groups, &loads, &source.body);
+            let most = self.vector_bytes as u16 / width::BYTES_OF_PLACE;
+            if weight.gathers + weight.scatters == 0 || full <= most {
+                break (loads, weight);
+            }
+            full = most;
+        };
         let stages = self.stages(source, (data, full), &weight, !reduced.is_empty())?;
         let is_long = weight.is_long() || weight.functions > 0;
         let classes = classes.into_table();

@@ -719,3 +719,31 @@ fn the_last_few_are_one_vector() {
     // Registers of small numbers are not filled up.
     assert_eq!(of_seven("f16").matches("f16x7").count(), 0);
 }
+
+/// Places of what is gathered are computed in eight bytes: small numbers are in fewer lanes than fit into a vector.
+#[test]
+fn gathers_of_small_numbers_are_in_few_lanes() {
+    let lanes = |place: &str| {
+        let text = format!(
+            "kernel @f(%0: ptr, %1: ptr, %end: i64) {{
+               %zero: i64 = constant 0
+               %three: i64 = constant 3
+               %seven: i8 = constant 7
+               for vector %i in %zero..%end step 1 {{
+                 %far: i64 = mul %i, %i
+                 %x: i8 = load %0[{place}]
+                 %a: i8 = add %x, %seven
+                 %b: i8 = mul %a, %x
+                 %c: i8 = xor %b, %a
+                 store %1[%i], %c
+               }}
+             }}"
+        );
+        let mut module = crate::text::parse(&text).unwrap();
+        vectorize(&mut module.functions[0], &Target { vector_bits: 512, copies: Copies::Few });
+        let text = module.to_string();
+        [64, 16].map(|lanes| text.contains(&format!("i8x{lanes} = load")))
+    };
+    assert_eq!(lanes("%i"), [true, false]);
+    assert_eq!(lanes("%far"), [false, true]);
+}

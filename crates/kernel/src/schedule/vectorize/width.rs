@@ -7,6 +7,10 @@ use crate::maths::takes_turns;
 use crate::schedule::Copies;
 use crate::types::Scalar;
 
+/// Bytes of a vector that a lane takes at least where elements are gathered or scattered. Their places are computed
+/// in eight: with a lane for every byte of a vector they would be in eight vectors each, and one by one code without end.
+pub(super) const BYTES_OF_PLACE: u16 = 4;
+
 /// The width in bytes of the widest data in a loop: what is stored, carried or decided on, and
 /// what that is made of, indices aside.
 pub(super) fn data_width(
