@@ -103,6 +103,7 @@ pub fn simplification() -> Step {
     let passes = [
         "tuple-simplifier",
         "simplify-conditional",
+        "while-loop-constant-sinking",
         "simplify-while-loops",
         "zero_sized_hlo_elimination",
         "simplify-sorts",
@@ -188,6 +189,12 @@ pub const ORDER: &[Order] = &[
         after: "simplify-while-loops",
         how: How::FirstBeforeFirst,
         why: "what a loop starts from is seen where its tuple is made",
+    },
+    Order {
+        before: "while-loop-constant-sinking",
+        after: "simplify-while-loops",
+        how: How::FirstBeforeFirst,
+        why: "what became a constant of the body need not be carried",
     },
     Order {
         before: "algsimp",

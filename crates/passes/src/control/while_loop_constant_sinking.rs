@@ -1,10 +1,11 @@
 //! `while-loop-constant-sinking`, XLA's WhileLoopConstantSinking: a constant that a loop hands on as it
-//! is becomes a constant of its body and its condition, where rules see it.
+//! is, or the same number everywhere, becomes a constant of its body and its condition, where rules see it.
+//! Large ones stay outside: they would be there twice.
 
 use std::sync::Arc;
 
 use rxla_base::Result;
-use rxla_hlo::{ComputationId, InstructionId, Literal, Module, Op};
+use rxla_hlo::{ComputationId, InstructionId, Literal, Module, Op, Shape};
 
 use super::carried::{self, Loop, Place};
 use crate::effects::unfused_computations;
@@ -43,16 +44,37 @@ impl Pass for WhileLoopConstantSinking {
     }
 }
 
-/// The elements that are constants, with their values, and that somebody in the loop reads.
-fn constants(m: &Module, found: &Loop) -> Vec<(usize, Arc<Literal>)> {
+/// Bytes of a constant that is sunk, at most.
+const MOST_BYTES: usize = 4096;
+
+/// An element of the state, and its value: a literal, or what is broadcast to a shape.
+struct Constant {
+    index: usize,
+    literal: Arc<Literal>,
+    broadcast: Option<(Op, Shape)>,
+}
+
+/// The elements that are constants and that somebody in the loop reads.
+fn constants(m: &Module, found: &Loop) -> Vec<Constant> {
     (0..found.width(m))
         .filter(|&index| {
             found.passes_through(m, index)
                 && [found.condition, found.body].iter().any(|&c| is_read(m, c, index))
         })
         .filter_map(|index| {
-            let Op::Constant(op) = &m[found.initial(m, index)?].op else { return None };
-            Some((index, op.literal.clone()))
+            let mut initial = found.initial(m, index)?;
+            let mut broadcast = None;
+            if let Op::Broadcast(_) = m[initial].op {
+                broadcast = Some((m[initial].op.clone(), m[initial].shape.clone()));
+                initial = view::operand(m, initial, 0);
+            }
+            let Op::Constant(op) = &m[initial].op else { return None };
+            let bytes = op.literal.as_array().map_or(0, |array| array.bytes().len());
+            (bytes <= MOST_BYTES).then(|| Constant {
+                index,
+                literal: op.literal.clone(),
+                broadcast,
+            })
         })
         .collect()
 }
@@ -80,13 +102,13 @@ fn is_tested(m: &Module, computation: ComputationId, i: InstructionId) -> bool {
     m[computation].root() == i
 }
 
-fn sink(m: &mut Module, found: &Loop, constants: &[(usize, Arc<Literal>)]) {
+fn sink(m: &mut Module, found: &Loop, constants: &[Constant]) {
     let (condition, _) = carried::copy(m, found.condition);
     let (body, _) = carried::copy(m, found.body);
     for computation in [condition, body] {
-        for (index, literal) in constants {
-            if is_read(m, computation, *index) {
-                sink_into(m, computation, *index, Literal::clone(literal));
+        for constant in constants {
+            if is_read(m, computation, constant.index) {
+                sink_into(m, computation, constant);
             }
         }
     }
@@ -97,9 +119,12 @@ fn sink(m: &mut Module, found: &Loop, constants: &[(usize, Arc<Literal>)]) {
     found.replace(m, condition, body, &elements, &places);
 }
 
-fn sink_into(m: &mut Module, computation: ComputationId, index: usize, literal: Literal) {
-    let constant = m.add_constant(computation, literal);
-    for reading in readings(m, computation, index) {
+fn sink_into(m: &mut Module, computation: ComputationId, sunk: &Constant) {
+    let mut constant = m.add_constant(computation, Literal::clone(&sunk.literal));
+    if let Some((op, shape)) = &sunk.broadcast {
+        constant = view::add_with_shape(m, constant, op.clone(), shape.clone(), &[constant]);
+    }
+    for reading in readings(m, computation, sunk.index) {
         for user in m[reading].users().to_vec() {
             if is_result(m, user) {
                 continue;
