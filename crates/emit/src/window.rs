@@ -163,10 +163,6 @@ pub(crate) fn cumulative(
     op: &ReduceWindow,
 ) -> Option<Cumulative> {
     let operand = array(emitter.module.operand_shape(node.id, 0)).ok()?;
-    // Each result starts anew, which must change nothing where it goes on from the one before.
-    if !starts_neutral(emitter.module, node, op) {
-        return None;
-    }
     let dims = &operand.dims;
     let mut found = None;
     for (dimension, (window, &size)) in op.window.dimensions.iter().zip(dims).enumerate() {
@@ -304,8 +300,12 @@ impl Cumulative {
                     elements.push(emitter.element(&operand)?.element);
                 }
                 let sums = elements_of(&types, carried);
-                // Windows combine from their beginning.
-                let next = apply(emitter, op.to_apply, sums, elements)?;
+                // In the order of the window, whatever combines them.
+                let (left, right) = match self.direction {
+                    Direction::Forward => (sums, elements),
+                    Direction::Backward => (elements, sums),
+                };
+                let next = apply(emitter, op.to_apply, left, right)?;
                 let depth = emitter.depth();
                 for (leaf, &element) in next.iter().enumerate() {
                     let node = Node { leaf, index: index.clone(), ..node.clone() };

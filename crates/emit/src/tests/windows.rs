@@ -51,7 +51,6 @@ fn cumulative_windows() {
         ("40,17", "size=40x1 pad=39_0x0_0"),
         ("3,20,9", "size=1x20x1 pad=0_0x0_19x0_0"),
     ] {
-        // From any value these are plain windows; from the identity they are scans.
         check_within(&window("f32", dims, dims, text, "add"), SUMS);
         let fixed = |ty: &str, reducer: &str, initial: &str| {
             let text = window(ty, dims, dims, text, reducer);
@@ -61,6 +60,26 @@ fn cumulative_windows() {
         check_within(&fixed("f32", "add", "0"), SUMS);
         check(&fixed("s32", "maximum", "-2147483648"));
         check(&fixed("f32", "minimum", "inf"));
+        // Reducers that have no name; the second one's operands must not change sides.
+        let ours = |body: &str, ty: &str, initial: &str| {
+            let text = fixed(ty, "add", initial);
+            text.replacen(&format!("ROOT r = {ty}[] add(a, b)"), body, 1)
+        };
+        let log_add_exp = "m = f32[] maximum(a, b)
+            d = f32[] subtract(a, b)
+            n = pred[] compare(d, d), direction=NE
+            s = f32[] add(a, b)
+            p = f32[] abs(d)
+            o = f32[] negate(p)
+            e = f32[] exponential(o)
+            l = f32[] log-plus-one(e)
+            t = f32[] add(m, l)
+            ROOT r = f32[] select(n, s, t)";
+        check_within(&ours(log_add_exp, "f32", "-inf"), SUMS);
+        let last_that_is_not_zero = "z = s32[] constant(0)
+            c = pred[] compare(b, z), direction=EQ
+            ROOT r = s32[] select(c, a, b)";
+        check(&ours(last_that_is_not_zero, "s32", "0"));
     }
 }
 
