@@ -33,7 +33,15 @@ fn products_of_vectors() {
             for lines in [1, 5, 1100] {
                 let (v, rows) = (format!("{ty}[2,{depth}]"), format!("{ty}[2,{depth},{lines}]"));
                 let columns = format!("{ty}[2,{lines},{depth}]");
-                let real = if ty.starts_with('c') { "f32" } else { ty };
+                let real = match ty {
+                    "c64" => "f32",
+                    "c128" => "f64",
+                    real => real,
+                };
+                let made = match real == ty {
+                    true => "copy(F)",
+                    false => "complex(F, G)",
+                };
                 let small = |name: &str, shape: &str, dimension: usize| {
                     let sizes = shape.strip_prefix(ty).unwrap();
                     format!(
@@ -41,8 +49,12 @@ fn products_of_vectors() {
                         {name}c = s32[] constant(3)
                         {name}d = s32{sizes} broadcast({name}c), dimensions={{}}
                         {name}r = s32{sizes} remainder({name}i, {name}d)
-                        {name}f = {real}{sizes} convert({name}r)
-                        {name} = {shape} convert({name}f)\n"
+                        {name}s = s32{sizes} subtract({name}d, {name}i)
+                        {name}t = s32{sizes} remainder({name}s, {name}d)
+                        {name}F = {real}{sizes} convert({name}r)
+                        {name}G = {real}{sizes} convert({name}t)
+                        {name} = {shape} {}\n",
+                        made.replace('F', &format!("{name}F")).replace('G', &format!("{name}G")),
                     )
                 };
                 let inputs = [small("x", &v, 1), small("y", &v, 0), small("m", &rows, 1)].concat();

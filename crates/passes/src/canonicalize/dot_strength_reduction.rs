@@ -24,6 +24,12 @@ const RULES: &[NamedRule] = rules! {
 const SHORT: i64 = 32;
 const FEW: i64 = 1024;
 
+/// Lines of a matrix up to which multiplying them with a vector one by one is slower than to reduce many of them.
+const SHORT_LINES: i64 = 64;
+
+/// Elements of a matrix of narrow floats from which on kernels for products are faster: they ask memory ahead.
+const LARGE: i64 = 1 << 18;
+
 impl Pass for DotStrengthReduction {
     fn name(&self) -> &'static str {
         "dot-strength-reduction"
@@ -37,12 +43,6 @@ impl Pass for DotStrengthReduction {
         Ok(rewrite::apply(module, cx, &[RULES]))
     }
 }
-
-/// Lines of a matrix up to which multiplying them with a vector one by one is slower than to reduce many of them.
-const SHORT_LINES: i64 = 64;
-
-/// Elements of a matrix of narrow floats from which on kernels for products are faster: they ask memory ahead.
-const LARGE: i64 = 1 << 18;
 
 /// `dot(x, y) => reduce(x * y)` where `x` and `y` are vectors, or one of them if that is the faster way
 fn product_of_vectors(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
@@ -86,14 +86,13 @@ fn product_of_vectors(m: &mut Module, i: InstructionId) -> Option<InstructionId>
     if short || !suits {
         return None;
     }
-    let mut shape = dims[matrix].clone();
-    let mut along = summed[matrix];
-    if vectors {
-        shape = batch.iter().copied().chain([depth]).collect();
-        along = batches as i64;
-    }
-    let spread = (0..batches as i64).chain([along]).collect::<Vec<_>>();
+    // A vector has its batch and what is summed.
     let flat: Dims = batch.iter().copied().chain([depth]).collect();
+    let (shape, along) = match vectors {
+        true => (flat.clone(), batches as i64),
+        false => (dims[matrix].clone(), summed[matrix]),
+    };
+    let spread: Dims = (0..batches as i64).chain([along]).collect();
     let factors = [0, 1].map(|side| {
         let reshaped = if side == matrix { &shape } else { &flat };
         let value = with_dims(m, i, operands[side], reshaped);
@@ -102,7 +101,7 @@ fn product_of_vectors(m: &mut Module, i: InstructionId) -> Option<InstructionId>
             return value;
         }
         let shape = Shape::array(terms, shape.iter().copied());
-        view::add_with_shape(m, i, Op::broadcast(spread.iter().copied()), shape, &[value])
+        view::add_with_shape(m, i, Op::broadcast(spread.clone()), shape, &[value])
     });
     let product = view::add(m, i, Op::binary(BinaryKind::Multiply), &factors);
     let parent = m[i].parent();

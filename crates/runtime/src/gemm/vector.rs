@@ -5,6 +5,7 @@
 //! are not turned into vectors, and four times as slow.
 
 mod rows;
+mod values;
 mod windows;
 pub(crate) mod words;
 
@@ -19,7 +20,7 @@ use super::units::Pair;
 use super::{Address, Compute, Operand, Product, scratch};
 use crate::context::Context;
 use crate::element::Load;
-use rows::Vectors;
+use values::Vectors;
 
 /// Columns whose sums are kept near while rows go by.
 const STRIP: usize = 4096;
@@ -147,33 +148,10 @@ pub(super) unsafe fn multiply<T: Compute>(
     if !k.is_multiple_of(T::STEPS) {
         return Ok(false);
     }
-    let room = if count == 1 { 1 } else { count.next_multiple_of(BLOCK) };
-    // Values of each vector.
-    let depth = k / T::STEPS;
-    let packed;
-    let x = if count == 1 && vector.direct && product.k.stride(side) == Some(1) {
-        vector.data.cast::<T>().wrapping_offset(rows.offset(0, 0))
-    } else {
-        packed = scratch::<T>(room.saturating_mul(depth))?;
-        let x = packed.as_ptr().cast::<T>();
-        for row in 0..room {
-            let into = x.wrapping_add(row * depth);
-            // SAFETY: there is room for the values of each; the vectors are the caller's promise.
-            unsafe {
-                match row < count {
-                    true => pack_vector(&vector, rows.offset(0, row), product.k, side, into),
-                    false => {
-                        let bytes = depth * size_of::<T>();
-                        std::slice::from_raw_parts_mut(into.cast::<u8>(), bytes).fill(0);
-                    }
-                }
-            }
-        }
-        x.cast_const()
-    };
-    // SAFETY: written just now, or the caller's promise.
-    let x = unsafe { std::slice::from_raw_parts(x, room * depth) };
-    let vectors = Vectors { values: x, depth, count };
+    let mut memory = None;
+    // SAFETY: the caller's promise.
+    let vectors = unsafe { values::of(&vector, rows, product.k, side, &mut memory)? };
+    let x = vectors.values;
     let order = (product.k.stride(1 - side), lines.stride(0));
     let (k_step, line_step) = (order.0.unwrap_or(0), order.1.unwrap_or(0));
     let job = Job { matrix, vectors, lines, rows, c: Address(product.c), line_step, k_step };
@@ -196,40 +174,6 @@ pub(super) unsafe fn multiply<T: Compute>(
         }
     }
     Ok(true)
-}
-
-/// Packs a vector that begins at a place.
-///
-/// # Safety
-///
-/// All its elements are there, and there is room for its values.
-unsafe fn pack_vector<T: Compute>(
-    vector: &Operand<T>,
-    start: isize,
-    k: &Axis,
-    side: usize,
-    into: *mut T,
-) {
-    let mut steps = Steps::default();
-    if T::STEPS > 1 || k.stride(side) != Some(1) {
-        k.offsets(side, 0, k.len(), &mut steps.places);
-        steps.find_runs();
-        // SAFETY: the caller's promise.
-        unsafe { (vector.pack)(vector.data, &[start], &steps, 1, into) };
-        return;
-    }
-    // What lies together, as rows of one step: so many are converted at once.
-    const TOGETHER: usize = 32;
-    steps.places.push(0);
-    steps.find_runs();
-    for first in (0..k.len()).step_by(TOGETHER) {
-        let count = TOGETHER.min(k.len() - first);
-        let places: [isize; TOGETHER] = std::array::from_fn(|i| start + (first + i) as isize);
-        // SAFETY: as above.
-        unsafe {
-            (vector.pack)(vector.data, &places[..count], &steps, count, into.wrapping_add(first))
-        };
-    }
 }
 
 /// How a matrix is read.

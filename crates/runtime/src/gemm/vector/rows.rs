@@ -8,15 +8,8 @@
 use std::ops::Range;
 
 use super::super::Compute;
+use super::values::Vectors;
 use crate::element::Load;
-
-/// Vectors, one after the other.
-pub(super) struct Vectors<'a, T> {
-    pub values: &'a [T],
-    /// Values of each.
-    pub depth: usize,
-    pub count: usize,
-}
 
 /// Adds `length` elements of rows of a matrix that are `step` apart, of which the first one is at
 /// `offset`, to each vector's sums, times the vector's values at these steps. Sums have room up to
