@@ -81,9 +81,7 @@ def run(workload: Workload, seconds: float) -> dict:
     while time.perf_counter() - begin < seconds or len(times["cpu"]) < 3:
         order = PLATFORMS if len(times["cpu"]) % 2 == 0 else PLATFORMS[::-1]
         for platform in order:
-            if workload.group == "linalg":
-                # OpenBLAS's threads look for work for some 20 ms after their last, on cores of who comes next.
-                time.sleep(0.03)
+            settle()
             times[platform].append(timed(*calls[platform], rounds[platform]))
         if len(times["cpu"]) >= 1000 or (len(times["cpu"]) >= 3 and max(once.values()) > share):
             break
@@ -91,6 +89,16 @@ def run(workload: Workload, seconds: float) -> dict:
         record[platform] = statistics.median(times[platform])
         record[f"{platform}_best"] = min(times[platform])
     return record
+
+
+def settle() -> None:
+    """Waits, 50 ms at most, until this process computes nothing: threads of OpenBLAS look for work for some 20 ms
+    after their last, XLA:CPU's are busy as long after a decoding in bf16, both on cores of who comes next."""
+    for _ in range(25):
+        before = time.process_time()
+        time.sleep(0.002)
+        if time.process_time() - before < 0.0005:
+            return
 
 
 def timed(executable, args, count: int) -> float:
