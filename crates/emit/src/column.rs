@@ -2,8 +2,8 @@
 //! first cache, several rows at a time.
 //!
 //! A tile holds the sums of as many columns as it has elements. Rows come in blocks that are combined
-//! as a tree before they join the tile, so that the tile is read and written once per block; the order
-//! does not depend on the tile's size. What is computed from the sums is computed from the tile.
+//! as a tree before they join the tile, so that the tile is read and written once per block, or join it one by one where
+//! they are short and come from memory; the order depends on sizes alone. What is computed from the sums is computed from the tile.
 
 use rustc_hash::FxHashSet;
 use rxla_base::Result;
@@ -22,6 +22,9 @@ use crate::{Element, ops};
 
 /// Rows that are combined before they join the tile.
 const BLOCK: i64 = 8;
+/// Bytes of a page of memory, and of an array that caches near a core do not hold.
+const PAGE: i64 = 4096;
+const FAR: i64 = 4 << 20;
 /// Fewer rows are combined without a tile, fewer columns do not fill lanes.
 const FEW_ROWS: i64 = 16;
 const FEW_COLUMNS: i64 = 8;
@@ -200,9 +203,10 @@ impl Columns {
         rows.iter_mut().for_each(|each| each.style = Style::Loop(LoopKind::Sequential));
         let innermost = rows.pop().expect("several rows");
         let count = innermost.size();
-        let whole = count - count % BLOCK;
+        let block = if self.is_stream(emitter, width) { 1 } else { BLOCK };
+        let whole = count - count % block;
         emitter.nest(id, self.sizes.len(), &rows, &[], &mut |emitter, outer, _| {
-            for (low, high, block) in [(0, whole, BLOCK), (whole, count, 1)] {
+            for (low, high, block) in [(0, whole, block), (whole, count, 1)] {
                 if low == high {
                     continue;
                 }
@@ -252,6 +256,19 @@ impl Columns {
             Ok(Vec::new())
         })?;
         Ok(())
+    }
+
+    /// Whether rows come from memory one after the other, and each is shorter than a page. Several side by side would be
+    /// as many streams, which end before the processor reads ahead.
+    fn is_stream(&self, emitter: &Emitter<'_>, tile: i64) -> bool {
+        let Ok(operand) = array(emitter.module.operand_shape(self.reductions[0].id, 0)) else {
+            return false;
+        };
+        let last = self.reduced.last().map_or(0, |last| last + 1);
+        let columns: i64 = operand.dims[last..].iter().product();
+        let width = operand.element_type.byte_width() as i64;
+        let bytes = operand.dims.iter().product::<i64>().saturating_mul(width);
+        columns <= tile && columns * width < PAGE && bytes >= FAR
     }
 
     fn sums(&self, emitter: &mut Emitter<'_>, node: &Node, width: i64) -> Result<Sums> {

@@ -79,6 +79,47 @@ fn products_of_vectors() {
     }
 }
 
+/// More than the caches near a core hold, in rows that are shorter than a page, which are read one by one.
+#[test]
+fn short_rows_from_memory() {
+    for (ty, rows, columns) in [("f32", 18000, 60), ("bf16", 9000, 240), ("s32", 4500, 300)] {
+        let (v, w, m) = (format!("{rows}"), format!("{columns}"), format!("{rows},{columns}"));
+        check(
+            &format!(
+                "HloModule m
+                sum {{ a = {ty}[] parameter(0) b = {ty}[] parameter(1) ROOT c = {ty}[] add(a, b) }}
+                max {{ a = {ty}[] parameter(0) b = {ty}[] parameter(1) ROOT c = {ty}[] maximum(a, b) }}
+                ENTRY e {{
+                  i = s32[{m}] iota(), iota_dimension=0
+                  j = s32[{m}] iota(), iota_dimension=1
+                  ij = s32[{m}] add(i, j)
+                  three = s32[] constant(3)
+                  threes = s32[{m}] broadcast(three), dimensions={{}}
+                  r = s32[{m}] remainder(ij, threes)
+                  c = {ty}[{m}] convert(r)
+                  x = {ty}[{m}] copy(c)
+                  one = {ty}[] constant(1)
+                  u = {ty}[{w}] broadcast(one), dimensions={{}}
+                  few = {ty}[3,{w}] broadcast(one), dimensions={{}}
+                  d = {ty}[{v}] dot(x, u), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+                  f = {ty}[3,{v}] dot(few, x), lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}}
+                  half = s32[{v}] iota(), iota_dimension=0
+                  two = s32[] constant(2)
+                  twos = s32[{v}] broadcast(two), dimensions={{}}
+                  odd = s32[{v}] remainder(half, twos)
+                  o = {ty}[{v}] convert(odd)
+                  g = {ty}[{w}] dot(o, x), lhs_contracting_dims={{0}}, rhs_contracting_dims={{0}}
+                  zero = {ty}[] constant(0)
+                  s = {ty}[{w}] reduce(x, zero), dimensions={{0}}, to_apply=sum
+                  y = {ty}[{w}] reduce(x, zero), dimensions={{0}}, to_apply=max
+                  ROOT a = ({ty}[{v}], {ty}[3,{v}], {ty}[{w}], {ty}[{w}], {ty}[{w}]) tuple(d, f, g, s, y)
+                }}"
+            ),
+            &[],
+        );
+    }
+}
+
 /// As JAX writes it.
 const SORT: &str = "HloModule m
     less {

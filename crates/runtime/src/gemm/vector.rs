@@ -31,6 +31,12 @@ const LEAST_CHUNK: usize = 64;
 const PIECE: usize = if cfg!(test) { 1 << 12 } else { 1 << 17 };
 /// Lines that are read side by side: one alone does not keep memory busy.
 const LINES: usize = 8;
+/// Bytes of a page of memory.
+const PAGE: usize = 4096;
+/// Bytes of a matrix that caches near a core do not hold.
+const FAR: usize = if cfg!(test) { 1 << 14 } else { 4 << 20 };
+/// Rows that are added up side by side.
+const ROWS: usize = 4;
 /// Lines, and rows of the other operand, that are multiplied at once where that has a few.
 const BLOCK: usize = 4;
 /// Rows of the other operand up to which a matrix is read where it is.
@@ -56,8 +62,16 @@ struct One<T> {
     dot: unsafe fn(x: &[T], matrix: *const u8, offset: isize) -> [T; 1],
     /// The same for several lines that are `step` apart.
     dots: unsafe fn(x: &[T], matrix: *const u8, offset: isize, step: isize) -> [T; LINES],
-    /// Adds rows that are `step` apart from an offset on, each times an element of the vector.
-    add_rows: unsafe fn(x: &[T], matrix: *const u8, offset: isize, step: isize, sums: &mut [T]),
+    /// Adds rows that are `step` apart from an offset on, each times an element of the vector; [`ROWS`] side by side,
+    /// or one by one.
+    add_rows: unsafe fn(
+        x: &[T],
+        rows: usize,
+        matrix: *const u8,
+        offset: isize,
+        step: isize,
+        sums: &mut [T],
+    ),
     /// See [`windows`].
     window: windows::Window<T>,
 }
@@ -163,9 +177,19 @@ pub(super) unsafe fn multiply<T: Compute>(
             Way::Rows(add_rows) => job.sums(context, &|steps, offset, length, sums| {
                 add_rows(&job.vectors, steps, job.data(), offset, k_step, length, sums);
             })?,
-            Way::Row(one) => job.sums(context, &|steps, offset, length, sums| {
-                (one.add_rows)(&x[steps], job.data(), offset, k_step, &mut sums[..length]);
-            })?,
+            Way::Row(one) => {
+                let rows = if job.is_stream(k, k_step, lines.len()) { 1 } else { ROWS };
+                job.sums(context, &|steps, offset, length, sums| {
+                    (one.add_rows)(
+                        &x[steps],
+                        rows,
+                        job.data(),
+                        offset,
+                        k_step,
+                        &mut sums[..length],
+                    );
+                })?
+            }
             Way::Windows(one) => {
                 let mut steps = Steps::default();
                 product.k.offsets(1 - side, 0, k, &mut steps.places);
@@ -266,6 +290,14 @@ impl<T: Compute> Job<'_, T> {
         });
     }
 
+    /// Whether the matrix, so many lines or rows of some elements that are `step` apart, comes from memory as one
+    /// stream: each is shorter than a page and followed by the next. Several side by side would be as many streams,
+    /// which end before the processor reads ahead.
+    fn is_stream(&self, count: usize, step: isize, length: usize) -> bool {
+        let bytes = length * self.matrix.width;
+        step == length as isize && bytes < PAGE && bytes.saturating_mul(count) >= FAR
+    }
+
     /// What lies together are lines: each result is one product of vectors.
     ///
     /// # Safety
@@ -274,6 +306,7 @@ impl<T: Compute> Job<'_, T> {
     unsafe fn dots(&self, context: &Context, one: One<T>) {
         let x = self.vectors.values;
         let grain = (super::SERIAL / x.len()).max(1);
+        let by_one = self.is_stream(self.lines.len(), self.line_step, x.len());
         context.parallel_for(self.lines.len(), grain, |begin, end| {
             let mut line = begin;
             while line < end {
@@ -283,7 +316,7 @@ impl<T: Compute> Job<'_, T> {
                 unsafe {
                     let several;
                     let single;
-                    let sums: &[T] = if line + LINES <= end {
+                    let sums: &[T] = if !by_one && line + LINES <= end {
                         several = (one.dots)(x, data, offset, self.line_step);
                         &several
                     } else {
@@ -399,7 +432,14 @@ for_each_set! {
     ///
     /// See [`Streams::add_rows`]; the elements are there.
     unsafe fn add_rows[S: Load<T>, T: Compute] =
-        add_rows_body(x: &[T], matrix: *const u8, offset: isize, step: isize, sums: &mut [T]) -> ()
+        add_rows_body(
+            x: &[T],
+            rows: usize,
+            matrix: *const u8,
+            offset: isize,
+            step: isize,
+            sums: &mut [T]
+        ) -> ()
 }
 
 /// # Safety
@@ -466,7 +506,7 @@ unsafe fn lines<S: Load<T>, T: Compute, const COUNT: usize>(
         for line in 0..COUNT {
             // SAFETY: lines are as long as the vector.
             let y = unsafe { others[line].0.get_unchecked(place) };
-            if size_of::<S>() < size_of::<T>() {
+            if COUNT > 1 && size_of::<S>() < size_of::<T>() {
                 ask_for(y.as_ptr().wrapping_byte_add(AHEAD).wrapping_offset(jump), size_of_val(y));
             }
             let y = load(*y);
@@ -550,11 +590,16 @@ unsafe fn block_body<S: Load<T>, T: Compute, const LANES: usize>(
     let start = matrix.cast::<S>().wrapping_offset(offset);
     let mut sums = [[[T::ZERO; LANES]; BLOCK]; BLOCK];
     let heads = k / LANES * LANES;
+    let in_order = are_short::<S>(k, step);
     for place in (0..heads).step_by(LANES) {
         let mut values = [[T::ZERO; LANES]; BLOCK];
         for line in 0..BLOCK {
             let y = start.wrapping_offset(line as isize * step).wrapping_add(place);
-            ask_for(y.wrapping_byte_add(AHEAD), LANES * size_of::<S>());
+            let next = match in_order {
+                true => start.wrapping_add(BLOCK * (k + place) + line * LANES),
+                false => y.wrapping_byte_add(AHEAD),
+            };
+            ask_for(next, LANES * size_of::<S>());
             // SAFETY: the caller's promise.
             values[line] = load(unsafe { y.cast::<[S; LANES]>().read_unaligned() });
         }
@@ -589,12 +634,12 @@ unsafe fn block_body<S: Load<T>, T: Compute, const LANES: usize>(
 #[inline(always)]
 unsafe fn add_rows_body<S: Load<T>, T: Compute>(
     x: &[T],
+    rows: usize,
     matrix: *const u8,
     offset: isize,
     step: isize,
     sums: &mut [T],
 ) {
-    const ROWS: usize = 4;
     const LANES: usize = 64;
     let start = matrix.cast::<S>().wrapping_offset(offset);
     let count = sums.len();
@@ -602,8 +647,9 @@ unsafe fn add_rows_body<S: Load<T>, T: Compute>(
         // SAFETY: the caller's promise.
         unsafe { std::slice::from_raw_parts(start.wrapping_offset(p as isize * step), count) }
     };
-    let (blocks, rest) = x.as_chunks::<ROWS>();
+    let (blocks, rest) = if rows == ROWS { x.as_chunks::<ROWS>() } else { (&[][..], x) };
     let (heads, tail) = sums.as_chunks_mut::<LANES>();
+    let in_order = are_short::<S>(count, step);
     for (block, x) in blocks.iter().enumerate() {
         let rows: [&[S]; ROWS] = std::array::from_fn(|r| row(block * ROWS + r));
         let chunks = rows.map(|row| row.as_chunks::<LANES>());
@@ -612,11 +658,12 @@ unsafe fn add_rows_body<S: Load<T>, T: Compute>(
                 // SAFETY: rows are as long as the sums.
                 unsafe { chunks[r].0.get_unchecked(j) }
             });
-            for part in parts {
-                ask_for(
-                    following(part.as_ptr(), j * LANES, count, ROWS as isize * step),
-                    size_of_val(part),
-                );
+            for (r, part) in parts.iter().enumerate() {
+                let next = match in_order {
+                    true => rows[0].as_ptr().wrapping_add(ROWS * (count + j * LANES) + r * LANES),
+                    false => following(part.as_ptr(), j * LANES, count, ROWS as isize * step),
+                };
+                ask_for(next, size_of_val(*part));
             }
             let parts = parts.map(|part| load(*part));
             let mut new = *sums;
@@ -638,6 +685,13 @@ unsafe fn add_rows_body<S: Load<T>, T: Compute>(
             *sum = value.load().multiply_add(x, *sum);
         }
     }
+}
+
+/// Whether lines, or rows, of so many elements that are `step` apart lie together and end before the processor reads
+/// ahead. Then those of the next block are asked for in the order of memory as this one's are read side by side.
+#[inline(always)]
+fn are_short<S>(length: usize, step: isize) -> bool {
+    step == length as isize && length * size_of::<S>() < PAGE
 }
 
 /// Where elements are that are read [`ROW_AHEAD`] bytes after one, which is in this place of `count` that lie

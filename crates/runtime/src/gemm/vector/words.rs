@@ -33,7 +33,7 @@ pub(super) fn block<S: Word>()
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::super::{AHEAD, BLOCK, ask_for};
+    use super::super::{AHEAD, BLOCK, are_short, ask_for};
     use super::{Pair, Products, Word};
 
     macro_rules! words {
@@ -69,6 +69,7 @@ mod x86 {
         const LANES: usize = 16;
         let depth = x.len() / BLOCK;
         let start = matrix.cast::<S>().wrapping_offset(offset);
+        let in_order = are_short::<S>(2 * depth, step);
         let mut sums = [[_mm512_setzero_si512(); BLOCK]; BLOCK];
         for place in (0..depth).step_by(LANES) {
             let count = LANES.min(depth - place);
@@ -76,7 +77,11 @@ mod x86 {
             let mut lines = [_mm512_setzero_si512(); BLOCK];
             for line in 0..BLOCK {
                 let from = start.wrapping_offset(line as isize * step).wrapping_add(2 * place);
-                ask_for(from.wrapping_byte_add(AHEAD), 2 * LANES * size_of::<S>());
+                let next = match in_order {
+                    true => start.wrapping_add(2 * BLOCK * (depth + place) + 2 * line * LANES),
+                    false => from.wrapping_byte_add(AHEAD),
+                };
+                ask_for(next, 2 * LANES * size_of::<S>());
                 // SAFETY: the caller's promise.
                 lines[line] = unsafe { S::load(from, mask as u32) };
             }
