@@ -18,7 +18,7 @@ pub(crate) struct Cost {
     pub(crate) work: u64,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Question {
     Supports,
     HasUpdates,
@@ -94,7 +94,10 @@ pub(crate) fn supports(module: &Module, id: InstructionId) -> bool {
 
 fn answer(digest: Digest, question: Question, ask: impl FnOnce() -> i64) -> i64 {
     let answers = || ANSWERS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(&known) = answers().get(&(digest, question)) {
+    let known = answers().get(&(digest, question)).copied();
+    if let Some(known) = known {
+        // What the emitter says must not depend on what the digest leaves out, as an instruction's users.
+        debug_assert_eq!(known, ask(), "equal digests, but {question:?}");
         return known;
     }
     // Not under the lock: others have questions, too.

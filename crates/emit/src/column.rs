@@ -122,7 +122,8 @@ fn only_used_directly(
         if !direct.contains(&id) {
             return false;
         }
-        if seen.insert(id) {
+        // Users of what is emitted alone are other kernels.
+        if seen.insert(id) && emitter.alone != Some(id) {
             open.extend(emitter.module[id].users());
         }
     }

@@ -40,6 +40,8 @@ pub(crate) struct Emitter<'a> {
     pub(crate) probe: Option<Probe>,
     /// Rows that are written down where they are first reduced.
     pub(crate) keeps: Vec<Keep>,
+    /// What is emitted, if it is no fused computation: it has users that are of no concern here.
+    pub(crate) alone: Option<InstructionId>,
 }
 
 /// What is known of an index value.
@@ -146,6 +148,7 @@ impl<'a> Emitter<'a> {
             nesting: 0,
             probe: None,
             keeps: Vec::new(),
+            alone: None,
         }
     }
 

@@ -223,7 +223,10 @@ pub(crate) fn bind(
     emitter.keeps = keep::find(module, id, frame);
     let id = match &module[id].op {
         Op::Fusion(fusion) => module[fusion.calls].root(),
-        _ => id,
+        _ => {
+            emitter.alone = Some(id);
+            id
+        }
     };
     Ok(Node { frame, id, leaf: 0, index: Index::new() })
 }

@@ -79,6 +79,34 @@ fn products_of_vectors() {
     }
 }
 
+/// The same sums of columns as a result, and with users: kernels that know nothing of these.
+#[test]
+fn users_change_no_kernel() {
+    let row = |k: usize| (0..500).map(|j| ((j * 7 + k * 3) % 11).to_string()).collect::<Vec<_>>();
+    let rows: Vec<String> = (0..500).map(|k| format!("{{{}}}", row(k).join(","))).collect();
+    let x = format!("f32[500,500] {{{}}}", rows.join(","));
+    let alone = "ROOT s = f32[500] reduce(x, zero), dimensions={0}, to_apply=sum";
+    let used = "s = f32[500] reduce(x, zero), dimensions={0}, to_apply=sum
+                t = f32[500,500] broadcast(s), dimensions={1}
+                d = f32[500,500] subtract(x, t)
+                q = f32[500,500] abs(d)
+                ROOT u = f32[500] reduce(q, zero), dimensions={0}, to_apply=sum";
+    for rest in [alone, used] {
+        check(
+            &format!(
+                "HloModule m
+                sum {{ a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }}
+                ENTRY e {{
+                  x = f32[500,500] parameter(0)
+                  zero = f32[] constant(0)
+                  {rest}
+                }}"
+            ),
+            &[&x],
+        );
+    }
+}
+
 /// More than the caches near a core hold, in rows that are shorter than a page, which are read one by one.
 #[test]
 fn short_rows_from_memory() {
