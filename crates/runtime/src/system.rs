@@ -52,18 +52,22 @@ pub(crate) unsafe fn unmap(address: NonNull<u8>, size: usize) {
     unsafe { libc::munmap(address.as_ptr().cast(), size) };
 }
 
-/// Bytes that this process may use: what the machine has, or less if a cgroup says so.
+/// Bytes that this process may use: what the machine has, or less if a cgroup says so. Looked up once: convolutions ask
+/// at every call, and files take longer than small ones.
 pub(crate) fn memory_limit() -> usize {
-    // SAFETY: asks for numbers.
-    let (pages, page) =
-        unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
-    let physical =
-        usize::try_from(pages).unwrap_or(1 << 18) * usize::try_from(page).unwrap_or(4096);
-    let cgroup = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
-        .into_iter()
-        .filter_map(|path| std::fs::read_to_string(path).ok()?.trim().parse::<usize>().ok())
-        .min();
-    physical.min(cgroup.unwrap_or(usize::MAX))
+    static KNOWN: OnceLock<usize> = OnceLock::new();
+    *KNOWN.get_or_init(|| {
+        // SAFETY: asks for numbers.
+        let (pages, page) =
+            unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+        let physical =
+            usize::try_from(pages).unwrap_or(1 << 18) * usize::try_from(page).unwrap_or(4096);
+        let cgroup = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
+            .into_iter()
+            .filter_map(|path| std::fs::read_to_string(path).ok()?.trim().parse::<usize>().ok())
+            .min();
+        physical.min(cgroup.unwrap_or(usize::MAX))
+    })
 }
 
 /// Bytes of the cache that a core has to itself, besides the first and smallest.
