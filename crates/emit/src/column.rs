@@ -2,8 +2,9 @@
 //! first cache, several rows at a time.
 //!
 //! A tile holds the sums of as many columns as it has elements. Rows come in blocks that are combined
-//! as a tree before they join the tile, so that the tile is read and written once per block, or join it one by one where
-//! they are short and come from memory; the order depends on sizes alone. What is computed from the sums is computed from the tile.
+//! as a tree before they join the tile, so that the tile is read and written once per block, or join it
+//! one by one where they are short and come from memory; the order depends on sizes alone. What is
+//! computed from the sums is computed from the tile.
 
 use rustc_hash::FxHashSet;
 use rxla_base::Result;

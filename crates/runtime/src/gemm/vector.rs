@@ -295,7 +295,7 @@ impl<T: Compute> Job<'_, T> {
     /// which end before the processor reads ahead.
     fn is_stream(&self, count: usize, step: isize, length: usize) -> bool {
         let bytes = length * self.matrix.width;
-        step == length as isize && bytes < PAGE && bytes.saturating_mul(count) >= FAR
+        are_short(length, step, self.matrix.width) && bytes.saturating_mul(count) >= FAR
     }
 
     /// What lies together are lines: each result is one product of vectors.
@@ -590,7 +590,7 @@ unsafe fn block_body<S: Load<T>, T: Compute, const LANES: usize>(
     let start = matrix.cast::<S>().wrapping_offset(offset);
     let mut sums = [[[T::ZERO; LANES]; BLOCK]; BLOCK];
     let heads = k / LANES * LANES;
-    let in_order = are_short::<S>(k, step);
+    let in_order = are_short(k, step, size_of::<S>());
     for place in (0..heads).step_by(LANES) {
         let mut values = [[T::ZERO; LANES]; BLOCK];
         for line in 0..BLOCK {
@@ -649,7 +649,7 @@ unsafe fn add_rows_body<S: Load<T>, T: Compute>(
     };
     let (blocks, rest) = if rows == ROWS { x.as_chunks::<ROWS>() } else { (&[][..], x) };
     let (heads, tail) = sums.as_chunks_mut::<LANES>();
-    let in_order = are_short::<S>(count, step);
+    let in_order = are_short(count, step, size_of::<S>());
     for (block, x) in blocks.iter().enumerate() {
         let rows: [&[S]; ROWS] = std::array::from_fn(|r| row(block * ROWS + r));
         let chunks = rows.map(|row| row.as_chunks::<LANES>());
@@ -687,11 +687,11 @@ unsafe fn add_rows_body<S: Load<T>, T: Compute>(
     }
 }
 
-/// Whether lines, or rows, of so many elements that are `step` apart lie together and end before the processor reads
-/// ahead. Then those of the next block are asked for in the order of memory as this one's are read side by side.
+/// Whether lines, or rows, of so many elements of `width` bytes that are `step` apart lie together and end before the
+/// processor reads ahead. Then those of the next block are asked for in the order of memory as this one's are read side by side.
 #[inline(always)]
-fn are_short<S>(length: usize, step: isize) -> bool {
-    step == length as isize && length * size_of::<S>() < PAGE
+fn are_short(length: usize, step: isize, width: usize) -> bool {
+    step == length as isize && length * width < PAGE
 }
 
 /// Where elements are that are read [`ROW_AHEAD`] bytes after one, which is in this place of `count` that lie

@@ -126,13 +126,13 @@ unsafe fn some_rows<S: Load<T>, T: Compute, const COLUMNS: usize, const ROWS: us
 ) {
     let room = sums.len() / x.count;
     let heads = length / COLUMNS * COLUMNS;
-    let in_order = super::are_short::<S>(length, step);
+    let in_order = super::are_short(length, step, size_of::<S>());
     let short = length <= SHORT / size_of::<S>();
     for place in (0..heads).step_by(COLUMNS) {
         let mut parts = [[T::ZERO; COLUMNS]; ROWS];
         for r in 0..ROWS {
             let part = row.wrapping_offset(r as isize * step).wrapping_add(place);
-            if in_order || short {
+            if short {
                 let next = match in_order {
                     true => row.wrapping_add(ROWS * (length + place) + r * COLUMNS),
                     false => part.wrapping_offset(ROWS as isize * step),

@@ -69,7 +69,7 @@ mod x86 {
         const LANES: usize = 16;
         let depth = x.len() / BLOCK;
         let start = matrix.cast::<S>().wrapping_offset(offset);
-        let in_order = are_short::<S>(2 * depth, step);
+        let in_order = are_short(2 * depth, step, size_of::<S>());
         let mut sums = [[_mm512_setzero_si512(); BLOCK]; BLOCK];
         for place in (0..depth).step_by(LANES) {
             let count = LANES.min(depth - place);
