@@ -4,6 +4,7 @@
 //! Loops here copy what a vector register holds into an array of its own before they compute: else they
 //! are not turned into vectors, and four times as slow.
 
+mod ahead;
 mod rows;
 mod values;
 mod windows;
@@ -14,12 +15,13 @@ use std::ops::Range;
 use rxla_base::Result;
 
 use super::axis::Axis;
-use super::pack::{Steps, prefetch};
+use super::pack::Steps;
 use super::sets::{self, Set, for_each_set};
 use super::units::Pair;
 use super::{Address, Compute, Operand, Product, scratch};
 use crate::context::Context;
 use crate::element::Load;
+use ahead::{AHEAD, are_short, ask_for, following};
 use values::Vectors;
 
 /// Columns whose sums are kept near while rows go by.
@@ -31,8 +33,6 @@ const LEAST_CHUNK: usize = 64;
 const PIECE: usize = if cfg!(test) { 1 << 12 } else { 1 << 17 };
 /// Lines that are read side by side: one alone does not keep memory busy.
 const LINES: usize = 8;
-/// Bytes of a page of memory.
-const PAGE: usize = 4096;
 /// Bytes of a matrix that caches near a core do not hold.
 const FAR: usize = if cfg!(test) { 1 << 14 } else { 4 << 20 };
 /// Rows that are added up side by side.
@@ -41,10 +41,6 @@ const ROWS: usize = 4;
 const BLOCK: usize = 4;
 /// Rows of the other operand up to which a matrix is read where it is.
 const FEW: usize = 16;
-/// Bytes for which the matrix is asked for ahead, lines that are read side by side.
-const AHEAD: usize = 512;
-/// The same for rows that are added up: where rows are short the processor itself asks for too little.
-const ROW_AHEAD: usize = 2048;
 
 /// How the rows of a matrix with elements of some type are read.
 pub(crate) struct Streams<T> {
@@ -684,29 +680,5 @@ unsafe fn add_rows_body<S: Load<T>, T: Compute>(
         for (sum, value) in sums.iter_mut().zip(row(blocks.len() * ROWS + r)) {
             *sum = value.load().multiply_add(x, *sum);
         }
-    }
-}
-
-/// Whether lines, or rows, of so many elements of `width` bytes that are `step` apart lie together and end before the
-/// processor reads ahead. Then those of the next block are asked for in the order of memory as this one's are read side by side.
-#[inline(always)]
-fn are_short(length: usize, step: isize, width: usize) -> bool {
-    step == length as isize && length * width < PAGE
-}
-
-/// Where elements are that are read [`ROW_AHEAD`] bytes after one, which is in this place of `count` that lie
-/// together and are followed by those that are `step` from them.
-#[inline(always)]
-fn following<S>(element: *const S, place: usize, count: usize, step: isize) -> *const S {
-    let ahead = ROW_AHEAD / size_of::<S>();
-    let jump = if place + ahead < count { 0 } else { step - count as isize };
-    element.wrapping_add(ahead).wrapping_offset(jump)
-}
-
-/// Asks for so many bytes.
-#[inline(always)]
-fn ask_for<S>(start: *const S, bytes: usize) {
-    for line in (0..bytes).step_by(64) {
-        prefetch(start.wrapping_byte_add(line));
     }
 }

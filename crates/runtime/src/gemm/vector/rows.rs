@@ -126,7 +126,7 @@ unsafe fn some_rows<S: Load<T>, T: Compute, const COLUMNS: usize, const ROWS: us
 ) {
     let room = sums.len() / x.count;
     let heads = length / COLUMNS * COLUMNS;
-    let in_order = super::are_short(length, step, size_of::<S>());
+    let in_order = super::ahead::are_short(length, step, size_of::<S>());
     let short = length <= SHORT / size_of::<S>();
     for place in (0..heads).step_by(COLUMNS) {
         let mut parts = [[T::ZERO; COLUMNS]; ROWS];
@@ -137,7 +137,7 @@ unsafe fn some_rows<S: Load<T>, T: Compute, const COLUMNS: usize, const ROWS: us
                     true => row.wrapping_add(ROWS * (length + place) + r * COLUMNS),
                     false => part.wrapping_offset(ROWS as isize * step),
                 };
-                super::ask_for(next, COLUMNS * size_of::<S>());
+                super::ahead::ask_for(next, COLUMNS * size_of::<S>());
             }
             // SAFETY: the caller's promise.
             parts[r] = super::load(unsafe { part.cast::<[S; COLUMNS]>().read_unaligned() });

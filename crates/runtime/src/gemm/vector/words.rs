@@ -33,7 +33,8 @@ pub(super) fn block<S: Word>()
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::super::{AHEAD, BLOCK, are_short, ask_for};
+    use super::super::BLOCK;
+    use super::super::ahead::{AHEAD, are_short, ask_for};
     use super::{Pair, Products, Word};
 
     macro_rules! words {
