@@ -158,8 +158,9 @@ fn backend(options: &BTreeMap<String, Value>) -> Result<Option<String>> {
 fn meeting_timeout(options: &BTreeMap<String, Value>) -> Result<Option<Duration>> {
     let variable = || std::env::var("RXLA_MEETING_TIMEOUT").ok().filter(|text| !text.is_empty());
     let (shown, seconds) = match options.get("meeting_timeout") {
-        Some(Value::Int(seconds)) => (seconds.to_string(), u64::try_from(*seconds).ok()),
-        Some(other) => (format!("{other:?}"), None),
+        Some(given) => {
+            (format!("{given:?}"), given.number().and_then(|seconds| u64::try_from(seconds).ok()))
+        }
         None => match variable() {
             Some(text) => (text.clone(), text.parse().ok()),
             None => return Ok(None),
@@ -189,14 +190,15 @@ fn client_options(options: &BTreeMap<String, Value>) -> Result<ClientOptions> {
     if let Some(timeout) = meeting_timeout(options)? {
         client.meeting_timeout = timeout;
     }
-    match options.get("memory_limit") {
-        None => {}
-        Some(Value::Int(limit)) if *limit > 0 => client.memory_limit = limit.unsigned_abs(),
-        Some(other) => {
-            return Err(Error::invalid_argument(format!(
-                "the option `memory_limit` is {other:?}; it takes a number of bytes"
-            )));
-        }
+    if let Some(given) = options.get("memory_limit") {
+        client.memory_limit = match given.number() {
+            Some(limit) if limit > 0 => limit.unsigned_abs(),
+            _ => {
+                return Err(Error::invalid_argument(format!(
+                    "the option `memory_limit` is {given:?}; it takes a number of bytes"
+                )));
+            }
+        };
     }
     Ok(client)
 }

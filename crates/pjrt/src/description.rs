@@ -129,13 +129,11 @@ pub(crate) const MOST_DEVICES: usize = 4096;
 
 /// The device count among create options, checked.
 pub(crate) fn device_count(options: &BTreeMap<String, Value>) -> Result<Option<usize>> {
-    match options.get("num_devices") {
-        None => Ok(None),
-        Some(Value::Int(count)) if (1..=MOST_DEVICES as i64).contains(count) => {
-            Ok(Some(*count as usize))
-        }
-        Some(other) => Err(Error::invalid_argument(format!(
-            "the option `num_devices` is {other:?}; it takes a number from 1 to {MOST_DEVICES}"
+    let Some(given) = options.get("num_devices") else { return Ok(None) };
+    match given.number() {
+        Some(count) if (1..=MOST_DEVICES as i64).contains(&count) => Ok(Some(count as usize)),
+        _ => Err(Error::invalid_argument(format!(
+            "the option `num_devices` is {given:?}; it takes a number from 1 to {MOST_DEVICES}"
         ))),
     }
 }
@@ -289,5 +287,23 @@ pub(crate) fn extension(
         },
         PJRT_DeviceDescription_MemoryDescriptions: Some(PJRT_DeviceDescription_MemoryDescriptions),
         PJRT_MemoryDescription_Kind: Some(PJRT_MemoryDescription_Kind),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn device_counts_are_numbers_also_as_text() {
+        let count = |given| device_count(&BTreeMap::from([("num_devices".to_owned(), given)]));
+        let text = |text: &str| Value::String(text.to_owned());
+        assert_eq!(count(Value::Int(3)).ok(), Some(Some(3)));
+        // As JAX passes what its flag `jax_pjrt_client_create_options` says.
+        assert_eq!(count(text("8")).ok(), Some(Some(8)));
+        for wrong in [Value::Int(0), text("0"), text("many"), text(""), Value::Float(2.0)] {
+            let error = count(wrong).expect_err("not a count").to_string();
+            assert!(error.contains("`num_devices`") && error.contains("from 1 to 4096"), "{error}");
+        }
     }
 }

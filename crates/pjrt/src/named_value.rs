@@ -18,6 +18,17 @@ pub(crate) enum Value {
     Bool(bool),
 }
 
+impl Value {
+    /// A number, also written as text: what a framework reads from a variable of its user it passes on as text.
+    pub(crate) fn number(&self) -> Option<i64> {
+        match self {
+            Value::Int(number) => Some(*number),
+            Value::String(text) => text.trim().parse().ok(),
+            Value::Ints(_) | Value::Float(_) | Value::Bool(_) => None,
+        }
+    }
+}
+
 /// A list that the C side may look at while this lives.
 pub(crate) struct NamedValues {
     raw: Vec<ffi::PJRT_NamedValue>,

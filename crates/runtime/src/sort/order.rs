@@ -80,6 +80,9 @@ pub(crate) fn sort_words<W: Word>(
         return;
     }
     for keys in keys.chunks_mut(length) {
+        if length >= SHORT && keys.is_sorted() {
+            continue;
+        }
         // Two passes of counting are less work.
         if (bits > 2 * DIGIT || length < SHORT) && W::sort_by_vectors(context, keys, spare) {
             continue;
@@ -94,6 +97,9 @@ pub(crate) fn sort_words<W: Word>(
 
 /// Sorts entries, keys of so many bits above their places, which stand in the order of the places; `spare` is as long.
 pub(crate) fn sort_entries(context: &Context, entries: &mut [u64], spare: &mut [u64], bits: u32) {
+    if entries.len() >= SHORT && entries.is_sorted() {
+        return;
+    }
     if u64::sort_by_vectors(context, entries, spare) {
         return;
     }
