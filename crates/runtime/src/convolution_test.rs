@@ -246,6 +246,20 @@ fn windows_of_every_kind() {
     }
 }
 
+/// One feature and one output: windows that overlap in memory, many or few, short or long.
+#[test]
+fn signals() {
+    let contexts = [Context::default(), Context::new(Some(Pool::with_threads(3)))];
+    for context in &contexts {
+        for (length, kernel) in [(4, 2), (9, 3), (40, 5), (200, 7), (300, 260), (1000, 64)] {
+            for (stride, reversed) in [(1, false), (1, true), (2, false), (3, true)] {
+                let spatial = vec![(length, kernel, stride, 2, 1, 1, 1, reversed)];
+                check(&Case { features: 1, outputs: 1, spatial, ..case() }, context);
+            }
+        }
+    }
+}
+
 #[test]
 fn shared_products() {
     let contexts = [Context::default(), Context::new(Some(Pool::with_threads(3)))];

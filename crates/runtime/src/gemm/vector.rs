@@ -221,6 +221,7 @@ impl<T: Compute> Streams<T> {
         side: usize,
     ) -> Option<Way<T>> {
         match (count, steps.stride(1 - side), lines.stride(0)) {
+            (1, Some(1), _) if windows::overlap(lines, steps.len()) => self.one.map(Way::Windows),
             // Where a line is one element, both orders are the same.
             (1, Some(1), Some(step)) if step != 1 || steps.len() > 1 => self.one.map(Way::Dots),
             (1, Some(_), Some(1)) => self.one.map(Way::Row),

@@ -108,6 +108,8 @@ pub unsafe extern "C" fn rxla_topk(
 
 /// Elements of a line that are worth a thread's attention.
 const LEAST_PIECE: usize = if cfg!(test) { 400 } else { 1 << 14 };
+/// Elements that are wanted and can be kept in order as they are found.
+const FEW: usize = 16;
 /// Elements that are looked at together: whether one of them is good enough to be looked at alone.
 const BLOCK: usize = 64;
 
@@ -129,13 +131,45 @@ impl<S: Key> Work<S> {
     ///
     /// The line is there.
     unsafe fn first(&self, line: usize, range: Range<usize>, best: &mut Vec<(u64, u32)>) {
+        let start = self.operand.get().wrapping_add(line * self.length);
+        // SAFETY: the caller's promise.
+        let elements = unsafe { std::slice::from_raw_parts(start.cast_const(), self.length) };
+        if self.count <= FEW {
+            self.first_few(elements, range, best);
+        } else {
+            self.first_many(elements, range, best);
+        }
+    }
+
+    /// Each that is good enough is put where it belongs.
+    fn first_few(&self, elements: &[S], range: Range<usize>, best: &mut Vec<(u64, u32)>) {
+        best.reserve_exact(self.count);
+        let mut place = range.start;
+        for block in elements[range].chunks(BLOCK) {
+            let bound = (best.len() == self.count).then(|| best[self.count - 1].0);
+            // SAFETY: nothing is asked for.
+            let may_be = bound.is_none_or(|bound| unsafe { has_less(block, self.flips, bound) });
+            for (&value, place) in block.iter().zip(place as u32..).filter(|_| may_be) {
+                let key = self.key(value);
+                if best.len() == self.count {
+                    if key >= best[self.count - 1].0 {
+                        continue;
+                    }
+                    best.pop();
+                }
+                // Behind its equals, which stand before it in the line, too.
+                let worse = best.iter().rev().take_while(|&&(other, _)| other > key).count();
+                best.insert(best.len() - worse, (key, place));
+            }
+            place += block.len();
+        }
+    }
+
+    fn first_many(&self, elements: &[S], range: Range<usize>, best: &mut Vec<(u64, u32)>) {
         // Candidates are gathered until there are several times as many as wanted, then weeded out; what
         // is no better than the worst of the best so far is not even gathered.
         let most = (self.count * 4).max(64);
         let mut bound = None;
-        let start = self.operand.get().wrapping_add(line * self.length);
-        // SAFETY: the caller's promise.
-        let elements = unsafe { std::slice::from_raw_parts(start.cast_const(), self.length) };
         let mut place = range.start;
         for block in elements[range].chunks(BLOCK) {
             // SAFETY: nothing is asked for.

@@ -21,6 +21,9 @@ pub(super) type Window<T> = unsafe fn(
     into: &mut [T],
 );
 
+/// Lines of a row that one thread has at least, if there are as many: results that stay in its cache.
+const PIECE: usize = if cfg!(test) { 16 } else { 1 << 12 };
+
 /// The function for elements of a type.
 pub(super) fn window_of<S: Load<T>, T: Compute>() -> Window<T> {
     window::<S, T>
@@ -31,6 +34,13 @@ pub(super) fn suit(lines: &Axis) -> bool {
     const FEW: usize = 4;
     let inner = lines.dims.last();
     inner.is_some_and(|dim| matches!(dim.strides, [1 | 2, 1]) && dim.size >= FEW)
+}
+
+/// Whether lines that lie together overlap, as windows of a signal do, and are so short that their products are better
+/// made side by side: each would end with a sum over lanes.
+pub(super) fn overlap(lines: &Axis, steps: usize) -> bool {
+    const SHORT: usize = 256;
+    (2..=SHORT).contains(&steps) && suit(lines)
 }
 
 /// # Safety
@@ -48,16 +58,21 @@ pub(super) unsafe fn multiply<T: Compute>(
     let Some((&Dim { size, strides: [step, _] }, outer)) = lines.dims.split_last() else { return };
     let outer = Axis { dims: outer.to_vec() };
     let (matrix, c) = (Address(matrix.cast_mut()), Address(c));
-    let grain = (SERIAL / (size * x.len()).max(1)).max(1);
-    context.parallel_for(outer.len(), grain, |begin, end| {
-        for row in begin..end {
-            // SAFETY: the caller's promise; every row has a place of its own in the result, whose values
+    let pieces = (size / PIECE).max(1);
+    let grain = (SERIAL / (size / pieces * x.len()).max(1)).max(1);
+    context.parallel_for(outer.len() * pieces, grain, |begin, end| {
+        for number in begin..end {
+            let (row, piece) = (number / pieces, number % pieces);
+            let (first, last) = (piece * size / pieces, (piece + 1) * size / pieces);
+            // SAFETY: the caller's promise; every piece has a place of its own in the result, whose values
             // are written, and nothing else done with them.
             unsafe {
-                let into = c.get().offset(outer.offset(1, row));
-                std::slice::from_raw_parts_mut(into.cast::<u8>(), size * size_of::<T>()).fill(0);
-                let into = std::slice::from_raw_parts_mut(into, size);
-                window(x, matrix.get(), outer.offset(0, row), &steps.places, step, into);
+                let into = c.get().offset(outer.offset(1, row)).add(first);
+                let count = last - first;
+                std::slice::from_raw_parts_mut(into.cast::<u8>(), count * size_of::<T>()).fill(0);
+                let into = std::slice::from_raw_parts_mut(into, count);
+                let offset = outer.offset(0, row) + first as isize * step;
+                window(x, matrix.get(), offset, &steps.places, step, into);
             }
         }
     });
