@@ -129,7 +129,7 @@ pub fn cpu() -> Pipeline {
     steps.push(by_name("dce"));
     steps.push(simplification());
     steps.push(by_name("quantized-dot-rewriter"));
-    steps.push(by_name("while-loop-dot-motion"));
+    steps.extend(["while-loop-dot-motion", "while-loop-invariant-code-motion"].map(by_name));
     steps.extend(["batch-dot-simplification", "dot_decomposer", "transpose-folding"].map(by_name));
     steps.extend(["dot-strength-reduction", "broadcast_canonicalizer"].map(by_name));
     steps.push(by_name("sparse-update-rewriter"));
@@ -249,6 +249,12 @@ pub const ORDER: &[Order] = &[
         after: "while-loop-dot-motion",
         how: How::FirstBeforeFirst,
         why: "rows are seen where their index is what the loop counts, without checks of it",
+    },
+    Order {
+        before: "while-loop-dot-motion",
+        after: "while-loop-invariant-code-motion",
+        how: How::FirstBeforeFirst,
+        why: "what a row is multiplied with stands in the body as it was written",
     },
     Order {
         before: "while-loop-dot-motion",

@@ -1,8 +1,8 @@
 //! `while-loop-invariant-code-motion`, XLA's WhileLoopInvariantCodeMotion: what a body computes anew
 //! each time from values that do not change is computed before the loop and carried.
 //!
-//! Only what costs something and is no bigger than what it is made of moves: a broadcast or an iota
-//! is cheaper made anew than carried. Such ones are copied along where what moves needs them.
+//! Only what costs something and is no bigger than what it is made of moves: a broadcast, an iota or a
+//! transpose is cheaper made anew than carried. Such ones are copied along where what moves needs them.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use rxla_base::Result;
@@ -80,12 +80,23 @@ fn invariants(m: &Module, effects: &Effects, found: &Loop) -> Vec<InstructionId>
 
 /// Whether the op may be computed before the loop, even if the loop never runs.
 fn may_move(m: &Module, effects: &Effects, i: InstructionId) -> bool {
-    let array = m[i].shape.as_array().is_some_and(|shape| shape.is_static());
+    let is_static = |shape: &Shape| shape.as_array().is_some_and(|shape| shape.is_static());
     let free = !effects.has(m, i) && !view::has_control_edges(m, i);
-    array && free && (is_cheap(&m[i].op) || is_costly(&m[i].op))
+    free && match (&m[i].op, m[i].shape.as_tuple()) {
+        // Its elements are carried.
+        (Op::CustomCall(_), Some(elements)) => {
+            is_linear_algebra(m, i) && elements.iter().all(is_static)
+        }
+        (op, _) => is_static(&m[i].shape) && (is_cheap(op) || is_costly(m, i)),
+    }
 }
 
-/// Made or put in another form, without computing.
+/// Whether it is a call of LAPACK, which always ends, and says in a result what went wrong.
+fn is_linear_algebra(m: &Module, i: InstructionId) -> bool {
+    matches!(&m[i].op, Op::CustomCall(op) if op.custom_call_target.starts_with("lapack_"))
+}
+
+/// Made or put in another form, without computing: it moves only where what is computed from it does.
 fn is_cheap(op: &Op) -> bool {
     matches!(
         op,
@@ -94,40 +105,64 @@ fn is_cheap(op: &Op) -> bool {
             | Op::Broadcast(_)
             | Op::Reshape(_)
             | Op::BitcastConvert(_)
+            | Op::Concatenate(_)
+            | Op::Convert(_)
             | Op::Copy(_)
+            | Op::DynamicSlice(_)
+            | Op::DynamicUpdateSlice(_)
+            | Op::Gather(_)
+            | Op::Pad(_)
+            | Op::Reverse(_)
             | Op::Slice(_)
+            | Op::Transpose(_)
     )
 }
 
 /// Computed, by an op that always ends.
-fn is_costly(op: &Op) -> bool {
+fn is_costly(m: &Module, i: InstructionId) -> bool {
+    is_elementwise(&m[i].op) || is_heavy(m, i)
+}
+
+fn is_elementwise(op: &Op) -> bool {
     matches!(
         op,
         Op::Unary(_)
             | Op::Binary(_)
             | Op::Clamp(_)
             | Op::Compare(_)
-            | Op::Concatenate(_)
-            | Op::Convert(_)
-            | Op::Convolution(_)
-            | Op::Dot(_)
-            | Op::DynamicSlice(_)
-            | Op::DynamicUpdateSlice(_)
-            | Op::Gather(_)
-            | Op::Pad(_)
-            | Op::Reduce(_)
             | Op::ReducePrecision(_)
-            | Op::Reverse(_)
             | Op::Select(_)
-            | Op::Transpose(_)
     )
 }
 
-/// Whether carrying the result beats computing it anew.
+/// Whether an element of the result costs more than a few operations.
+fn is_heavy(m: &Module, i: InstructionId) -> bool {
+    match m[i].op {
+        Op::GetTupleElement(_) => is_linear_algebra(m, view::operand(m, i, 0)),
+        Op::CustomCall(_) => is_linear_algebra(m, i),
+        Op::Cholesky(_)
+        | Op::Convolution(_)
+        | Op::Dot(_)
+        | Op::Fft(_)
+        | Op::Reduce(_)
+        | Op::ReduceWindow(_)
+        | Op::Scatter(_)
+        | Op::Sort(_)
+        | Op::TriangularSolve(_) => true,
+        _ => false,
+    }
+}
+
+/// Whether carrying the result beats computing it anew, from what has to be read anyway.
 fn is_worth_it(m: &Module, i: InstructionId) -> bool {
+    let Some(shape) = m[i].shape.as_array() else { return false };
     let size = |i: InstructionId| m[i].shape.byte_size().unwrap_or(usize::MAX);
-    let sources = m[i].operands().iter().map(|&o| size(o)).fold(0, usize::saturating_add);
-    is_costly(&m[i].op) && size(i) <= sources
+    let is_read = |op: &Op| !matches!(op, Op::Broadcast(_) | Op::Constant(_) | Op::Iota(_));
+    let read = m[i].operands().iter().filter(|&&o| is_read(&m[o].op));
+    let sources = read.map(|&o| size(o)).fold(0, usize::saturating_add);
+    // What loops compute of scalars is known to those who look for what they count and where they read.
+    let is_scalar = shape.element_count() == Some(1);
+    (is_heavy(m, i) || (is_elementwise(&m[i].op) && !is_scalar)) && size(i) <= sources
 }
 
 /// Computes instructions of the body before the loop, which carries their values.
