@@ -87,7 +87,7 @@ fn may_move(m: &Module, effects: &Effects, i: InstructionId) -> bool {
         (Op::CustomCall(_), Some(elements)) => {
             is_linear_algebra(m, i) && elements.iter().all(is_static)
         }
-        (op, _) => is_static(&m[i].shape) && (is_cheap(op) || is_costly(m, i)),
+        (op, _) => is_static(&m[i].shape) && (is_cheap(op) || is_elementwise(op) || is_heavy(m, i)),
     }
 }
 
@@ -118,11 +118,7 @@ fn is_cheap(op: &Op) -> bool {
     )
 }
 
-/// Computed, by an op that always ends.
-fn is_costly(m: &Module, i: InstructionId) -> bool {
-    is_elementwise(&m[i].op) || is_heavy(m, i)
-}
-
+/// A few operations for each element of the result.
 fn is_elementwise(op: &Op) -> bool {
     matches!(
         op,
@@ -135,7 +131,7 @@ fn is_elementwise(op: &Op) -> bool {
     )
 }
 
-/// Whether an element of the result costs more than a few operations.
+/// Whether an element of the result costs more than that, by an op that always ends.
 fn is_heavy(m: &Module, i: InstructionId) -> bool {
     match m[i].op {
         Op::GetTupleElement(_) => is_linear_algebra(m, view::operand(m, i, 0)),
