@@ -4,10 +4,10 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
-use rustc_hash::FxHasher;
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use rxla_base::{Code, Error, Result, Severity};
 use rxla_flags::Area;
-use rxla_hlo::{ArrayShape, Dims, Layout, Module, Op, Shape};
+use rxla_hlo::{ArrayShape, Dims, InputOutputAlias, Layout, Module, Op, Shape};
 use rxla_trace::notice::warn_once;
 
 use crate::backend::{Backend, Program};
@@ -57,8 +57,15 @@ pub enum Donation {
     Kept,
     /// The storage becomes that of an output.
     Alias(usize),
-    /// The storage is the program's to use.
-    Donor,
+}
+
+impl Donation {
+    fn output(self) -> Option<usize> {
+        match self {
+            Donation::Kept => None,
+            Donation::Alias(output) => Some(output),
+        }
+    }
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -233,7 +240,7 @@ impl Executable {
     /// What one device needs to hold.
     pub fn memory(&self) -> CompiledMemory {
         let size = |shape: &Shape| shape.byte_size().unwrap_or(0) as u64;
-        let aliased = |parameter: &&Parameter| matches!(parameter.donation, Donation::Alias(_));
+        let aliased = |parameter: &&Parameter| parameter.donation.output().is_some();
         let parameters = &self.signature.parameters;
         CompiledMemory {
             code: self.code_size(),
@@ -298,6 +305,7 @@ impl Signature {
         let program = module.program_shape(entry);
         let layout = module.config.entry_computation_layout.as_ref();
         let mut parameters = Vec::new();
+        let mut is_donor = Vec::new();
         for (number, (_, shape)) in program.parameters.iter().enumerate() {
             let laid_out = layout.and_then(|layout| layout.parameters.get(number));
             for (path, leaf) in laid_out.unwrap_or(shape).leaves() {
@@ -312,34 +320,52 @@ impl Signature {
                     memory: memory_kind(leaf),
                     donation: donation(module, number, &path),
                 });
+                is_donor.push(module.config.buffer_donors.iter().any(|donor| {
+                    donor.parameter == number as i64 && donor.parameter_index == path
+                }));
             }
         }
         let result = layout.map_or(&program.result, |layout| &layout.result);
-        let outputs = result
+        let outputs: Vec<Output> = result
             .leaves()
             .into_iter()
             .map(|(_, leaf)| Output { shape: concrete(leaf), memory: memory_kind(leaf) })
             .collect();
+        use_donors(&mut parameters, &is_donor, &outputs);
         Ok(Signature { parameters, outputs, tuple_result: result.as_tuple().is_some() })
     }
 }
 
 fn donation(module: &Module, number: usize, path: &Dims) -> Donation {
-    let alias = module
-        .config
-        .input_output_alias
-        .iter()
-        .find(|alias| alias.parameter == number as i64 && alias.parameter_index == *path);
-    if let Some(alias) = alias {
+    let aliases = &module.config.input_output_alias;
+    let is_this = |alias: &&InputOutputAlias| {
+        alias.parameter == number as i64 && alias.parameter_index == *path
+    };
+    aliases.iter().find(is_this).map_or(Donation::Kept, |alias| {
         let output = alias.output_index.first().copied().unwrap_or(0);
-        return Donation::Alias(usize::try_from(output).unwrap_or(0));
+        Donation::Alias(usize::try_from(output).unwrap_or(0))
+    })
+}
+
+/// Gives each output without an alias the storage of a donor with as many bytes in the same memory. A donor
+/// that no output can use stays the caller's, as in XLA (`OptimizeInputOutputBufferAlias`): JAX tests for it.
+fn use_donors(parameters: &mut [Parameter], is_donor: &[bool], outputs: &[Output]) {
+    let aliased: FxHashSet<usize> = parameters.iter().filter_map(|p| p.donation.output()).collect();
+    // Programs have thousands of both. The first output is given away first.
+    let mut free: FxHashMap<_, Vec<usize>> = FxHashMap::default();
+    for (number, output) in outputs.iter().enumerate().rev() {
+        if !aliased.contains(&number) {
+            free.entry((output.memory, output.shape.byte_size())).or_default().push(number);
+        }
     }
-    let donor = module
-        .config
-        .buffer_donors
-        .iter()
-        .any(|donor| donor.parameter == number as i64 && donor.parameter_index == *path);
-    if donor { Donation::Donor } else { Donation::Kept }
+    for (parameter, _) in parameters.iter_mut().zip(is_donor).filter(|(_, is_donor)| **is_donor) {
+        if parameter.donation == Donation::Kept {
+            let like = free.get_mut(&(parameter.memory, parameter.shape.byte_size()));
+            if let Some(output) = like.and_then(Vec::pop) {
+                parameter.donation = Donation::Alias(output);
+            }
+        }
+    }
 }
 
 /// The leaf with a layout: row-major where none is given, which is our choice for "auto".

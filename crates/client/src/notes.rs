@@ -18,8 +18,7 @@ pub(crate) fn write(name: &str, signature: &Signature) -> Option<Vec<u8>> {
         record.count(parameter.memory.number());
         let (kind, output) = match parameter.donation {
             Donation::Kept => (0, 0),
-            Donation::Donor => (1, 0),
-            Donation::Alias(output) => (2, output),
+            Donation::Alias(output) => (1, output),
         };
         record.number(kind);
         record.count(output);
@@ -45,8 +44,7 @@ pub(crate) fn read(notes: &[u8]) -> Option<(String, Signature)> {
             let (kind, output) = (record.number()?, record.size()?);
             let donation = match kind {
                 0 => Donation::Kept,
-                1 => Donation::Donor,
-                2 => Donation::Alias(output),
+                1 => Donation::Alias(output),
                 _ => return None,
             };
             Some(Parameter { shape, memory, donation })
@@ -77,7 +75,7 @@ mod tests {
         let signature = Signature {
             parameters: vec![
                 parameter(Donation::Kept, MemoryKind::Device),
-                parameter(Donation::Donor, MemoryKind::PinnedHost),
+                parameter(Donation::Kept, MemoryKind::PinnedHost),
                 parameter(Donation::Alias(1), MemoryKind::UnpinnedHost),
             ],
             outputs: vec![

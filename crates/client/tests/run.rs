@@ -36,6 +36,29 @@ fn a_tuple_comes_back_as_its_leaves_and_a_donated_argument_is_gone() {
     assert!(x.is_deleted() && !y.is_deleted());
 }
 
+/// The first donor has room for the result, the second is not needed for it, the third has another size.
+#[test]
+fn a_donor_that_no_output_can_use_stays_the_callers() {
+    let client = Client::cpu().unwrap();
+    let text = "
+HloModule twice, buffer_donor={ (0, {}), (1, {}), (2, {}) }
+
+ENTRY main {
+  x = f32[2] parameter(0)
+  y = f32[2] parameter(1)
+  z = f32[3] parameter(2)
+  ROOT sum = f32[2] add(x, y)
+}
+";
+    let program = client.compile_bytes(Format::HloText, text.as_bytes()).unwrap();
+    let x = client.buffer(vector([1.0, 2.0])).unwrap();
+    let y = client.buffer(vector([10.0, 20.0])).unwrap();
+    let z = client.buffer(Literal::from_values([3], &[0f32; 3])).unwrap();
+    let outputs = program.run(&[Arc::clone(&x), Arc::clone(&y), Arc::clone(&z)]).unwrap();
+    assert_eq!(outputs[0].literal().unwrap(), vector([11.0, 22.0]));
+    assert!(x.is_deleted() && !y.is_deleted() && !z.is_deleted());
+}
+
 #[test]
 fn a_donation_that_the_caller_forbids_does_not_happen() {
     let client = Client::cpu().unwrap();

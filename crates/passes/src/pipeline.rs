@@ -142,7 +142,7 @@ pub fn cpu() -> Pipeline {
     );
     steps.push(by_name("while-loop-operand-turning"));
     steps.extend(["dot-chain-tiling", "softmax-divide-sinking", "dce"].map(by_name));
-    steps.push(by_name("flatten-call-graph"));
+    steps.extend(["all-reduce-combiner", "flatten-call-graph"].map(by_name));
     Pipeline { name: "cpu", steps }
 }
 
@@ -297,6 +297,12 @@ pub const ORDER: &[Order] = &[
         after: "dot-chain-tiling",
         how: How::LastBeforeLast,
         why: "rows are followed through products as they will run",
+    },
+    Order {
+        before: "cse",
+        after: "all-reduce-combiner",
+        how: How::AllBeforeAny,
+        why: "what is reduced twice is seen where each reduction stands by itself",
     },
     Order {
         before: "dot-chain-tiling",

@@ -9,6 +9,7 @@ use crate::{algebraic, canonicalize, control, simplify, tiling};
 /// All passes, sorted by name.
 pub const ALL: &[&dyn Pass] = &[
     &algebraic::AlgebraicSimplifier,
+    &simplify::all_reduce_combiner::AllReduceCombiner::DEFAULT,
     &canonicalize::batch_dot_simplification::BatchDotSimplification,
     &canonicalize::batchnorm_expander::BatchNormExpander,
     &canonicalize::broadcast_canonicalizer::BroadcastCanonicalizer,

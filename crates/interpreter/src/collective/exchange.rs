@@ -63,8 +63,13 @@ pub(crate) fn evaluate(
             let mode = mode(op.channel_id, Some(op.use_global_device_ids), op.mode)?;
             let met = Met::new(cx, id, &op.replica_groups, mode, operands)?;
             let dimension = one_dimension(&op.dimensions)?;
-            let reduced = all_reduce(cx, &met, op.to_apply)?;
-            let parts = reduced.iter().map(|whole| part(whole, dimension, met.own, met.len()));
+            // No member reduces more than its part.
+            let scatter = |operand| {
+                let wholes = met.operand(operand)?;
+                let parts = wholes.iter().map(|whole| part(whole, dimension, met.own, met.len()));
+                reduce(cx, op.to_apply, parts.collect::<Result<_>>()?)
+            };
+            let parts = (0..met.operand_count()).map(scatter);
             Ok(results(shape, parts.collect::<Result<_>>()?))
         }
         Op::AllToAll(op) => {
@@ -167,21 +172,25 @@ fn all_gather(met: &Met, dimension: usize) -> Result<Vec<ArrayLiteral>> {
     met.once(|| (0..met.operand_count()).map(gather).collect())
 }
 
-/// Members' values combined in the order of the group.
 fn all_reduce(cx: &Context<'_>, met: &Met, to_apply: ComputationId) -> Result<Vec<ArrayLiteral>> {
-    let reduce = |operand| {
-        let mut values = met.operand(operand)?.into_iter();
-        let first = values.next().ok_or_else(|| Error::internal("an empty group"))?;
-        let shape = first.shape().clone();
-        let n = first.len();
-        let mut sum = first;
-        for value in values {
-            let combined = apply(cx, to_apply, vec![sum, value], n)?;
-            [sum] = crate::lift::take(combined)?;
-        }
-        sum.with_shape(&shape)
-    };
+    let reduce = |operand| reduce(cx, to_apply, met.operand(operand)?);
     met.once(|| (0..met.operand_count()).map(reduce).collect())
+}
+
+/// Members' values combined in the order of the group.
+fn reduce(
+    cx: &Context<'_>,
+    to_apply: ComputationId,
+    values: Vec<ArrayLiteral>,
+) -> Result<ArrayLiteral> {
+    let mut values = values.into_iter();
+    let mut sum = values.next().ok_or_else(|| Error::internal("an empty group"))?;
+    let (shape, n) = (sum.shape().clone(), sum.len());
+    for value in values {
+        let combined = apply(cx, to_apply, vec![sum, value], n)?;
+        [sum] = crate::lift::take(combined)?;
+    }
+    sum.with_shape(&shape)
 }
 
 /// Part `index` of `count` along a dimension.

@@ -1,5 +1,6 @@
 //! Passes that make less of a module: what is dead, equal, wrapped or called is resolved.
 
+pub mod all_reduce_combiner;
 pub mod call_inliner;
 pub mod flatten_call_graph;
 pub mod hlo_constant_folding;
