@@ -65,14 +65,51 @@ def _find_lapack(_frame) -> int | None:
     return None
 
 
+def _follow_host(platform: str) -> None:
+    """Has what is registered for `cpu` from now on serve the platform, too: libraries that bring kernels
+    register them when they are imported, for the platforms they know. What was registered for the platform
+    itself goes before."""
+    own = set()
+
+    def register(name, handler, platform, api_version, *traits):
+        _register(name, handler, platform, api_version, *traits)
+        own.add(_text(name))
+
+    host = xla_client.xla_platform_names.get("cpu", "cpu")
+    # JAX has set these two if it has made a `cpu` client, and does so later only where there are none.
+    register_theirs = xla_client._custom_callback_handler.pop(
+        host, xla_client._xla.register_custom_call_target
+    )
+    register_their_type = xla_client._custom_type_id_handler.pop(
+        host, xla_client._xla.register_custom_type
+    )
+
+    def register_both(name, handler, platform, api_version, *traits):
+        register_theirs(name, handler, platform, api_version, *traits)
+        if api_version == 1 and _text(name) not in own:
+            _register(name, handler, platform, api_version)
+
+    def register_type_of_both(name, type_registration):
+        register_their_type(name, type_registration)
+        _register_type(name, type_registration)
+
+    xla_client.register_custom_call_handler("cpu", register_both)
+    xla_client.register_custom_type_handler("cpu", register_type_of_both)
+    xla_client.register_custom_call_handler(platform, register)
+    xla_client.register_custom_type_handler(platform, _register_type)
+
+
 def serve(platform: str) -> None:
     """Registers every custom call of a platform with the plugin: those there are, and those to
     come."""
     for name, handler in xla_client.custom_call_targets("Host").items():
         if isinstance(handler, dict):
             _register(name, handler, platform, 1)
-    xla_client.register_custom_call_handler(platform, _register)
-    xla_client.register_custom_type_handler(platform, _register_type)
+    if platform == "cpu":
+        xla_client.register_custom_call_handler(platform, _register)
+        xla_client.register_custom_type_handler(platform, _register_type)
+    else:
+        _follow_host(platform)
     # After what JAX has registered, which has these kernels without the search for LAPACK.
     for name, handler, api_version in lapack.registrations()["cpu"]:
         if api_version == 1:

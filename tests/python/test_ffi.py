@@ -142,6 +142,24 @@ def handlers(tmp_path_factory):
     return library
 
 
+def test_what_libraries_register_for_cpu_is_served(handlers):
+    handler = jax.ffi.pycapsule(handlers.ScaleHandler)
+    jax.ffi.register_ffi_target("test_scale_for_cpu", handler, platform="cpu")
+    x = jnp.arange(3.0)
+    call = jax.ffi.ffi_call("test_scale_for_cpu", jax.ShapeDtypeStruct(x.shape, x.dtype))
+    np.testing.assert_array_equal(jax.jit(lambda x: call(x, by=np.float32(3)))(x), [0, 3, 6])
+
+
+def test_sparse_products_of_jaxlib():
+    from jax.experimental import sparse
+
+    dense = np.array([[0, 2, 0], [1, 0, 3], [0, 0, 0], [4, 5, 6]], np.float32)
+    matrix = sparse.BCSR.fromdense(dense)
+    right = np.arange(6, dtype=np.float32).reshape(3, 2)
+    np.testing.assert_array_equal(jax.jit(lambda a, b: a @ b)(matrix, right), dense @ right)
+    np.testing.assert_array_equal(jax.jit(lambda a, b: a @ b)(matrix, right[:, 0]), dense @ right[:, 0])
+
+
 def test_operands_results_and_errors(handlers):
     x = jnp.arange(3.0)
     call = jax.ffi.ffi_call("test_scale", jax.ShapeDtypeStruct(x.shape, x.dtype))

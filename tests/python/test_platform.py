@@ -1,5 +1,6 @@
 """Devices, memories, transfers."""
 
+import copy
 import os
 import subprocess
 import sys
@@ -55,6 +56,48 @@ def test_memory_kinds_and_copies_between_devices():
     y = jax.device_put(x, pinned)
     assert y.sharding.memory_kind == "pinned_host"
     np.testing.assert_array_equal(y, [0, 1, 2])
+
+
+def aligned(size: int) -> np.ndarray:
+    """Zeros at an address that JAX takes without a copy."""
+    array = np.zeros(size + 16, np.float32)
+    return array[-array.ctypes.data % 64 // 4 :][:size]
+
+
+@pytest.mark.parametrize("size", [10, 1 << 20])
+def test_copies_are_copies_of_arrays_that_change(size):
+    a = aligned(size)
+    put = jax.device_put(a)
+    copies = [jnp.array(a), jax.jit(lambda x: x)(a), jnp.copy(put), jax.jit(lambda x: (x, x + 1))(put)[0]]
+    jax.block_until_ready(copies)
+    a[0] = 7
+    assert [copy[0] for copy in copies] == [0] * len(copies)
+
+
+def test_who_knows_an_address_knows_that_of_one_array():
+    x = jnp.ones(10)
+    before = [jax.jit(jnp.asarray)(x), jnp.array(x), copy.deepcopy(x)]
+    address = x.unsafe_buffer_pointer()
+    after = [jax.jit(jnp.asarray)(x), jnp.copy(x), copy.copy(x)]
+    assert address == jnp.asarray(x).unsafe_buffer_pointer() == x.unsafe_buffer_pointer()
+    assert address not in [other.unsafe_buffer_pointer() for other in before + after]
+
+
+def test_spacing_of_zero_is_the_least_number():
+    x = np.zeros(5, np.float32)
+    np.testing.assert_array_equal(jnp.spacing(x), np.spacing(x))
+
+
+def test_subnormal_constants_count():
+    f = jax.jit(lambda: jnp.full(3, np.float32(1e-45)) * np.float32(2**23))
+    np.testing.assert_array_equal(f(), np.full(3, 2.0**-126, np.float32))
+
+
+def test_donors_without_an_output_stay():
+    mesh = jax.make_mesh((2,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
+    x = jax.device_put(np.ones((8, 2), np.float32), jax.NamedSharding(mesh, jax.P("x")))
+    jax.jit(lambda x: x @ x.T, donate_argnums=0)(x)
+    assert not x.is_deleted()
 
 
 def test_donated_arguments_are_gone():

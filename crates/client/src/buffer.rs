@@ -255,6 +255,21 @@ impl Buffer {
         }
     }
 
+    /// The contents as an array whose address goes outside, where it may be written to. From then on it stays
+    /// the same, and results of programs do not share it.
+    pub fn show(&self) -> Result<ArrayLiteral> {
+        self.array()?;
+        match &mut *self.state() {
+            State::Ready { literal: Literal::Array(array), .. } => {
+                array.show()?;
+                Ok(array.clone())
+            }
+            State::Ready { .. } | State::Failed(_) | State::Gone(_) | State::Pending { .. } => {
+                Err(self.gone())
+            }
+        }
+    }
+
     /// Has `take` get the contents: now if they are there, else when they come, whatever becomes of
     /// the buffer, on the thread that brings them.
     pub fn when_there(&self, take: impl FnOnce(Result<Literal>) + Send + 'static) -> Result<()> {
@@ -300,14 +315,15 @@ impl Buffer {
     }
 
     /// The same value in another memory. Memories of one device share the bytes, being the same
-    /// RAM; another device gets bytes of its own, as programs expect of devices.
+    /// RAM, unless somebody outside may write to them; another device gets bytes of its own, as
+    /// programs expect of devices.
     pub fn copy_to(&self, device: &Arc<Device>, memory: &Memory) -> Result<Arc<Buffer>> {
         let copy = Arc::new(Buffer::pending(Arc::clone(&self.shape), device, memory)?);
         let elsewhere = !Arc::ptr_eq(device, &self.device);
         let target = Arc::clone(&copy);
         self.claim(Hold::Share, move |contents| {
             let own = contents.and_then(|literal| match literal {
-                Literal::Array(array) if elsewhere => {
+                Literal::Array(array) if elsewhere || array.is_shown() => {
                     let bytes = Bytes::copy_of(array.bytes())?;
                     Ok(Literal::Array(ArrayLiteral::from_bytes(array.shape(), bytes)?))
                 }

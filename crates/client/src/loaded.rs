@@ -266,7 +266,8 @@ pub(crate) fn next_run() -> u64 {
     RUNS.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Results as buffers of their own: whoever writes to one by its address does not write to another.
+/// Results as buffers of their own: whoever writes to one by its address does not write to another, nor does who
+/// knows the address of an argument that the program hands on.
 pub(crate) fn distinct(leaves: Vec<Literal>) -> Result<Vec<Literal>> {
     let mut seen = FxHashSet::default();
     leaves
@@ -275,7 +276,7 @@ pub(crate) fn distinct(leaves: Vec<Literal>) -> Result<Vec<Literal>> {
             Literal::Array(array)
                 if !array.is_unique()
                     && !array.is_empty()
-                    && !seen.insert(array.bytes().as_ptr().addr()) =>
+                    && (array.is_shown() || !seen.insert(array.bytes().as_ptr().addr())) =>
             {
                 let bytes = Bytes::copy_of(array.bytes())?;
                 Ok(Literal::Array(ArrayLiteral::from_bytes(array.shape(), bytes)?))

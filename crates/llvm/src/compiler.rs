@@ -80,11 +80,12 @@ impl Compiler {
     }
 
     fn target_text(&self) -> TargetText {
-        let text = self.target.text();
-        match text.bf16 {
-            Bf16::Instruction if self.flushes => TargetText { bf16: Bf16::Flushing, ..text },
-            _ => text,
+        let mut text = self.target.text();
+        if self.flushes && text.bf16 == Bf16::Instruction {
+            text.bf16 = Bf16::Flushing;
         }
+        text.flushes = self.flushes && cfg!(target_arch = "x86_64");
+        text
     }
 
     pub fn target(&self) -> &Target {

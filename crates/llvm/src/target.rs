@@ -139,7 +139,7 @@ impl Target {
         let few_registers = cfg!(target_arch = "x86_64") && !wide;
         let turns = if few_registers && knows_fake_use() { Turns::Kept } else { Turns::Free };
         let (triple, data_layout) = (self.triple.clone(), self.data_layout.clone());
-        TargetText { triple, data_layout, extremes, bf16, turns }
+        TargetText { triple, data_layout, extremes, bf16, turns, flushes: false }
     }
 
     /// LLVM's handle of the target.

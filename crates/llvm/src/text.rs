@@ -50,6 +50,8 @@ pub struct TargetText {
     pub extremes: Extremes,
     pub bf16: Bf16,
     pub turns: Turns,
+    /// Whether the code runs where results that are subnormal become zero.
+    pub flushes: bool,
 }
 
 /// What becomes of iterations that the schedule has laid side by side, operation by operation.
@@ -152,9 +154,11 @@ fn module_text(
     for (name, signature) in declared {
         let _ = writeln!(text, "declare {} @{name}({}) #0", signature.result, signature.parameters);
     }
-    text.push_str("attributes #0 = { nounwind }\n");
-    text.push_str("attributes #1 = { nounwind alwaysinline }\n");
-    text.push_str("attributes #2 = { nounwind \"probe-stack\"=\"inline-asm\" }\n");
+    // LLVM takes `x - y == 0` for `x == y`, which holds where differences are never flushed.
+    let mode = if target.flushes { " \"denormal-fp-math\"=\"preserve-sign,ieee\"" } else { "" };
+    let _ = writeln!(text, "attributes #0 = {{ nounwind{mode} }}");
+    let _ = writeln!(text, "attributes #1 = {{ nounwind alwaysinline{mode} }}");
+    let _ = writeln!(text, "attributes #2 = {{ nounwind \"probe-stack\"=\"inline-asm\"{mode} }}");
     // Of branches that are hardly ever taken.
     text.push_str("!0 = !{!\"branch_weights\", i32 1, i32 1000}\n");
     text

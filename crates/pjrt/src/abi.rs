@@ -3,7 +3,9 @@
 //! An entry never touches the caller's argument struct in place. It copies the `struct_size` bytes
 //! the caller vouches for into a full-size zeroed struct, runs the body on that, and copies back as
 //! many bytes. So a client built against an older header gets exactly its fields written, and a
-//! body reads zeros where such a client has no field. Panics end here and become `INTERNAL`.
+//! body reads zeros where such a client has no field. Panics end here and become `INTERNAL`. Arithmetic
+//! is the usual one, whatever the caller's thread does with subnormal numbers: jaxlib compiles where
+//! they are zeros, which constants that are folded would become.
 
 use std::any::Any;
 use std::mem::{MaybeUninit, size_of};
@@ -11,6 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
 use rxla::{Error, Result};
+use rxla_runtime::Subnormals;
 
 use crate::error;
 use crate::ffi;
@@ -130,7 +133,9 @@ unsafe fn run<A: Copy>(
         copy_start(args, copy.as_mut_ptr(), given);
         copy.assume_init_mut()
     };
+    let mode = Subnormals::keep();
     let result = contain(name, || body(local));
+    drop(mode);
     if result.is_ok() {
         // SAFETY: as above, in the other direction.
         unsafe { copy_start(local, args, given) };

@@ -57,7 +57,7 @@ impl BufferObject {
         if let Some(bytes) = &self.outside().bytes {
             return Ok(bytes.clone());
         }
-        let array = self.buffer.array()?;
+        let array = self.buffer.show()?;
         let bytes = physical(&array)?;
         if bytes.as_slice().as_ptr() != array.bytes().as_ptr() {
             // Another thread may have been faster; all must see one address.

@@ -2,12 +2,16 @@
 //! some of them at a hundred times the usual time, or zero, as each thread has it.
 //!
 //! Only results are flushed. Operands keep their values, since conversions from narrow types go through
-//! subnormal numbers. Where a processor cannot do the one without the other nothing is flushed.
+//! subnormal numbers; jaxlib calls the plugin on threads that take them for zeros, which is undone meanwhile.
+//! Where a processor cannot do the one without the other nothing is flushed.
 
 use std::marker::PhantomData;
 
-/// Bit 15 of MXCSR, "flush to zero" (Intel SDM, volume 1, 10.2.3.3). Bit 6, which is about operands, stays.
+/// Bit 15 of MXCSR, "flush to zero" (Intel SDM, volume 1, 10.2.3.3).
 pub const FLUSH: u32 = if cfg!(target_arch = "x86_64") { 1 << 15 } else { 0 };
+
+/// Bit 6, "denormals are zeros": operands that are subnormal count as zeros (10.2.3.4).
+const ZERO_OPERANDS: u32 = if cfg!(target_arch = "x86_64") { 1 << 6 } else { 0 };
 
 /// Until it is dropped, the thread makes of such results what it says.
 pub struct Subnormals {
@@ -42,11 +46,11 @@ impl Drop for Subnormals {
 /// Makes this thread do as `mode` says; returns what it did before. To write the register takes longer than to look.
 fn switch(mode: u32) -> u32 {
     let before = control::get();
-    let then = before & !FLUSH | mode;
+    let then = before & !(FLUSH | ZERO_OPERANDS) | mode;
     if then != before {
         control::set(then);
     }
-    before & FLUSH
+    before & (FLUSH | ZERO_OPERANDS)
 }
 
 /// What this thread does, for [`Subnormals::of`] on another.
@@ -65,7 +69,7 @@ mod control {
         value
     }
 
-    /// To a value that [`get`] gave but for [`FLUSH`].
+    /// To a value that [`get`] gave but for the two bits that are about subnormal numbers.
     pub(super) fn set(value: u32) {
         // SAFETY: it reads the four bytes of `value`, which has no reserved bit set. Nothing here, nor in compiled
         // programs, counts on subnormal results.
@@ -108,6 +112,19 @@ mod tests {
         assert_eq!(halved(), 0.0);
         drop(flush);
         assert_ne!(halved(), 0.0);
+    }
+
+    #[test]
+    fn operands_count_whatever_the_caller_does() {
+        let doubled = || black_box(f32::from_bits(1)) * black_box(2.0);
+        let caller = Subnormals::of(FLUSH | ZERO_OPERANDS);
+        assert_eq!(doubled(), 0.0);
+        let keep = Subnormals::keep();
+        assert_ne!(doubled(), 0.0);
+        drop(keep);
+        assert_eq!(doubled(), 0.0);
+        drop(caller);
+        assert_ne!(doubled(), 0.0);
     }
 
     #[test]

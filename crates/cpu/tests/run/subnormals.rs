@@ -112,3 +112,31 @@ fn what_is_rounded_to_bf16() {
         assert!(flushed == small || flushed == 0 && !normal, "{flushed:#x} at {index}");
     }
 }
+
+/// What is asked of a difference is asked of what it was flushed to, not of its operands: LLVM took `x - y == 0`
+/// for `x == y`, which made `jnp.spacing(0.)` zero.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn differences_that_are_flushed_are_zero() {
+    let text = "HloModule m
+        ENTRY e {
+          x = f32[8] parameter(0)
+          zero = f32[] constant(0)
+          zeros = f32[8] broadcast(zero), dimensions={}
+          least = f32[] constant(1e-45)
+          leasts = f32[8] broadcast(least), dimensions={}
+          difference = f32[8] subtract(x, leasts)
+          is_zero = pred[8] compare(difference, zeros), direction=EQ
+          ROOT chosen = f32[8] select(is_zero, leasts, difference)
+        }";
+    let [flushed, kept] = both(text, "f32[8]{0} {0, 1e-45, 3e-45, 0, 0, 0, 0, 2}", i64::MAX);
+    let shown = |results: &[Literal]| print_literal(&results[0]);
+    assert_eq!(
+        shown(&flushed),
+        "f32[8]{0} {1.4013e-45, 1.4013e-45, 1.4013e-45, 1.4013e-45, 1.4013e-45, 1.4013e-45, 1.4013e-45, 2}"
+    );
+    assert_eq!(
+        shown(&kept),
+        "f32[8]{0} {-1.4013e-45, 1.4013e-45, 1.4013e-45, -1.4013e-45, -1.4013e-45, -1.4013e-45, -1.4013e-45, 2}"
+    );
+}

@@ -57,12 +57,20 @@ enum Storage {
 
 /// A run of bytes with cheap clones.
 #[derive(Clone)]
-pub struct Bytes(Storage);
+pub struct Bytes {
+    storage: Storage,
+    /// Whether somebody outside knows the address, as of clones that are made from then on.
+    shown: bool,
+}
 
 impl Bytes {
+    fn of(storage: Storage) -> Bytes {
+        Bytes { storage, shown: false }
+    }
+
     /// Zeroed memory; an error, not an abort, if there is not that much.
     pub fn zeroed(len: usize) -> Result<Bytes> {
-        Ok(Bytes(Storage::Owned(Arc::new(Owned::zeroed(len)?))))
+        Ok(Bytes::of(Storage::Owned(Arc::new(Owned::zeroed(len)?))))
     }
 
     /// A copy of `bytes` in memory of our own.
@@ -74,12 +82,12 @@ impl Bytes {
 
     /// Memory from somebody else's allocator, which goes back there when the last clone is dropped.
     pub fn provided(memory: Arc<dyn Memory>) -> Bytes {
-        Bytes(Storage::Provided(memory))
+        Bytes::of(Storage::Provided(memory))
     }
 
     /// Memory owned by somebody else, which must not change while a clone of this lives.
     pub fn foreign(memory: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Bytes {
-        Bytes(Storage::Foreign(memory))
+        Bytes::of(Storage::Foreign(memory))
     }
 
     pub fn len(&self) -> usize {
@@ -91,7 +99,7 @@ impl Bytes {
     }
 
     pub fn as_slice(&self) -> &[u8] {
-        match &self.0 {
+        match &self.storage {
             Storage::Owned(owned) => owned.as_slice(),
             Storage::Provided(memory) => memory.as_slice(),
             Storage::Foreign(memory) => (**memory).as_ref(),
@@ -100,18 +108,36 @@ impl Bytes {
 
     /// Whether nobody else holds these bytes, so that writing needs no copy.
     pub fn is_unique(&self) -> bool {
-        match &self.0 {
+        match &self.storage {
             Storage::Owned(owned) => Arc::strong_count(owned) == 1,
             Storage::Provided(memory) => Arc::strong_count(memory) == 1,
             Storage::Foreign(_) => false,
         }
     }
 
+    /// Takes down that somebody outside gets to know the address, who may write to it. What others share by
+    /// then is copied first.
+    pub fn show(&mut self) -> Result<()> {
+        if !self.shown && !matches!(self.storage, Storage::Foreign(_)) {
+            if !self.is_unique() {
+                *self = Bytes::copy_of(self.as_slice())?;
+            }
+            self.shown = true;
+        }
+        Ok(())
+    }
+
+    /// Whether somebody outside may know the address: who gives these bytes away as a new value has to copy
+    /// them.
+    pub fn is_shown(&self) -> bool {
+        self.shown || matches!(self.storage, Storage::Foreign(_))
+    }
+
     /// The bytes for writing; copied first if another clone shares them or they are foreign.
     ///
     /// Panics when there is no memory for the copy.
     pub fn make_mut(&mut self) -> &mut [u8] {
-        let ours = match &self.0 {
+        let ours = match &self.storage {
             Storage::Owned(_) => true,
             Storage::Provided(_) => self.is_unique(),
             Storage::Foreign(_) => false,
@@ -119,7 +145,7 @@ impl Bytes {
         if !ours {
             *self = Bytes::copy_of(self.as_slice()).expect("memory for a copy on write");
         }
-        match &mut self.0 {
+        match &mut self.storage {
             Storage::Owned(owned) => Arc::make_mut(owned).as_mut_slice(),
             Storage::Provided(memory) => Arc::get_mut(memory).expect("unique").as_mut_slice(),
             Storage::Foreign(_) => unreachable!("made our own above"),
@@ -169,5 +195,17 @@ mod tests {
         bytes.make_mut()[1] = 8;
         assert_eq!((bytes.as_slice(), shared.as_slice()), (&[9, 8, 3][..], &[9, 2, 3][..]));
         assert!(shared.is_unique() && bytes.is_unique());
+    }
+
+    #[test]
+    fn what_is_shown_is_nobody_elses() {
+        let mut bytes = Bytes::copy_of(&[1, 2, 3]).unwrap();
+        let before = bytes.clone();
+        bytes.show().unwrap();
+        assert!(bytes.is_shown() && bytes.is_unique() && !before.is_shown());
+        let (address, after) = (bytes.as_slice().as_ptr(), bytes.clone());
+        bytes.show().unwrap();
+        assert!(after.is_shown() && bytes.as_slice().as_ptr() == address);
+        assert!(Bytes::foreign(Arc::new([1u8, 2])).is_shown());
     }
 }

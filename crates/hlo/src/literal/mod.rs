@@ -138,6 +138,16 @@ impl ArrayLiteral {
         self.bytes.clone()
     }
 
+    /// See [`Bytes::show`].
+    pub fn show(&mut self) -> Result<()> {
+        self.bytes.show()
+    }
+
+    /// See [`Bytes::is_shown`].
+    pub fn is_shown(&self) -> bool {
+        self.bytes.is_shown()
+    }
+
     /// Whether writing to this literal needs no copy first.
     pub fn is_unique(&self) -> bool {
         self.bytes.is_unique()

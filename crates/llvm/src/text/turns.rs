@@ -98,6 +98,7 @@ mod tests {
             extremes: Extremes::Comparisons,
             bf16: Bf16::Integers,
             turns,
+            flushes: false,
         };
         let unit = UnitText::new(&module, FunctionId(0), &target, &|_| String::new());
         let text = unit.unwrap().alone(&target);

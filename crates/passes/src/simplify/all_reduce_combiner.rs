@@ -112,11 +112,8 @@ fn candidate(m: &Module, i: InstructionId) -> Option<(&AllReduce, ElementType, u
 /// Whether two reductions are of the same groups of devices and by the same function. Channels only tell
 /// reductions apart.
 fn alike(m: &Module, a: &AllReduce, b: &AllReduce) -> bool {
-    let like_b = AllReduce {
-        channel_id: a.channel_id.and(b.channel_id),
-        to_apply: b.to_apply,
-        ..a.clone()
-    };
+    let like_b =
+        AllReduce { channel_id: a.channel_id.and(b.channel_id), to_apply: b.to_apply, ..a.clone() };
     a.channel_id.is_some() == b.channel_id.is_some()
         && like_b == *b
         && (a.to_apply == b.to_apply || same_function(m, a.to_apply, b.to_apply))
