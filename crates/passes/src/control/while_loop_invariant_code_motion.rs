@@ -9,6 +9,7 @@ use rxla_base::Result;
 use rxla_hlo::{InstructionId, Module, Op, Shape};
 
 use super::carried::{self, Loop, Place};
+use super::trip_count::trip_count;
 use crate::effects::{Effects, unfused_computations};
 use crate::pass::{Context, Pass};
 use crate::simplify::call_inliner::MAX_INSTRUCTIONS;
@@ -84,16 +85,23 @@ fn may_move(m: &Module, effects: &Effects, i: InstructionId) -> bool {
     let free = !effects.has(m, i) && !view::has_control_edges(m, i);
     free && match (&m[i].op, m[i].shape.as_tuple()) {
         // Its elements are carried.
-        (Op::CustomCall(_), Some(elements)) => {
-            is_linear_algebra(m, i) && elements.iter().all(is_static)
+        (op, Some(elements)) => {
+            (matches!(op, Op::Tuple(_)) || has_results(m, i)) && elements.iter().all(is_static)
         }
-        (op, _) => is_static(&m[i].shape) && (is_cheap(op) || is_elementwise(op) || is_heavy(m, i)),
+        (op, None) => {
+            is_static(&m[i].shape) && (is_cheap(op) || is_elementwise(op) || is_heavy(m, i))
+        }
     }
 }
 
-/// Whether it is a call of LAPACK, which always ends, and says in a result what went wrong.
-fn is_linear_algebra(m: &Module, i: InstructionId) -> bool {
-    matches!(&m[i].op, Op::CustomCall(op) if op.custom_call_target.starts_with("lapack_"))
+/// Whether it gives a tuple of what was computed, and always ends: a call of LAPACK, which says in a result what went
+/// wrong, or a loop that runs a known number of times.
+fn has_results(m: &Module, i: InstructionId) -> bool {
+    match &m[i].op {
+        Op::CustomCall(op) => op.custom_call_target.starts_with("lapack_"),
+        Op::While(_) => trip_count(m, i).is_some(),
+        _ => false,
+    }
 }
 
 /// Made or put in another form, without computing: it moves only where what is computed from it does.
@@ -134,8 +142,8 @@ fn is_elementwise(op: &Op) -> bool {
 /// Whether an element of the result costs more than that, by an op that always ends.
 fn is_heavy(m: &Module, i: InstructionId) -> bool {
     match m[i].op {
-        Op::GetTupleElement(_) => is_linear_algebra(m, view::operand(m, i, 0)),
-        Op::CustomCall(_) => is_linear_algebra(m, i),
+        Op::GetTupleElement(_) => has_results(m, view::operand(m, i, 0)),
+        Op::CustomCall(_) => has_results(m, i),
         Op::Cholesky(_)
         | Op::Convolution(_)
         | Op::Dot(_)
