@@ -12,7 +12,7 @@ from jax._src import callback, compilation_cache
 from jax._src.interpreters import mlir
 from jax.interpreters import mlir as public_mlir
 
-from jax_rxla import _dlpack
+from jax_rxla import _callbacks, _dlpack
 from jax_rxla._changed import Changed
 
 
@@ -35,10 +35,11 @@ def _install_callbacks(platform: str) -> None:
     the name `tpu`; the FFI's way is for platforms that its C++ knows by name."""
     emit = callback.emit_python_callback
 
-    def emit_python_callback(ctx, *args, **kwargs):
+    def emit_python_callback(ctx, function, *args, **kwargs):
         if ctx.module_context.platforms == (platform,):
             ctx = ctx.replace(module_context=Changed(ctx.module_context, platforms=("tpu",)))
-        return emit(ctx, *args, **kwargs)
+            function = _callbacks.without_mesh(function)
+        return emit(ctx, function, *args, **kwargs)
 
     callback.emit_python_callback = emit_python_callback
     public_mlir.emit_python_callback = emit_python_callback

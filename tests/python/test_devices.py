@@ -88,6 +88,11 @@ def test_values_that_are_not_reduced_yet():
         a = jax.device_put(X, P(None, "x"))
         product = jax.jit(lambda a: jnp.einsum("ij,kj->ik", a, a, out_sharding=P(None, None, unreduced={"x"})))(a)
         assert product.sharding.spec.unreduced == {"x"}
+        # Each device keeps what it has summed.
+        halves = [X[:, i : i + X.shape[1] // 2] for i in (0, X.shape[1] // 2)]
+        for shard in product.addressable_shards:
+            half = halves[shard.device.id // 2]
+            np.testing.assert_array_equal(shard.data, half @ half.T)
         again = jax.jit(lambda x: jax.reshard(x, P(None, None)))(product)
         np.testing.assert_array_equal(again, X @ X.T)
         summed = jax.jit(

@@ -6,10 +6,10 @@
 
 use std::sync::Arc;
 
+use rxla_base::subnormals::FLUSH;
 use rxla_base::{Error, Result};
 use rxla_hlo::{ArrayShape, ElementType, InstructionId, Module, Shape};
 use rxla_llvm::{Compiler, UnitObject};
-use rxla_runtime::subnormals::FLUSH;
 
 use crate::buffers::Output;
 use crate::compile::{Prepared, llvm, prepare};

@@ -130,6 +130,7 @@ pub fn cpu() -> Pipeline {
     steps.push(simplification());
     steps.push(by_name("quantized-dot-rewriter"));
     steps.extend(["while-loop-dot-motion", "while-loop-invariant-code-motion"].map(by_name));
+    steps.push(by_name("convolution-stencil"));
     steps.extend(["batch-dot-simplification", "dot_decomposer", "transpose-folding"].map(by_name));
     steps.extend(["dot-strength-reduction", "broadcast_canonicalizer"].map(by_name));
     steps.push(by_name("sparse-update-rewriter"));
@@ -249,6 +250,18 @@ pub const ORDER: &[Order] = &[
         after: "while-loop-dot-motion",
         how: How::FirstBeforeFirst,
         why: "rows are seen where their index is what the loop counts, without checks of it",
+    },
+    Order {
+        before: "while-loop-invariant-code-motion",
+        after: "convolution-stencil",
+        how: How::FirstBeforeFirst,
+        why: "a convolution moves as a whole",
+    },
+    Order {
+        before: "quantized-dot-rewriter",
+        after: "convolution-stencil",
+        how: How::LastBeforeLast,
+        why: "products of small integers are known by their op",
     },
     Order {
         before: "while-loop-dot-motion",

@@ -15,6 +15,7 @@ pub const ALL: &[&dyn Pass] = &[
     &canonicalize::broadcast_canonicalizer::BroadcastCanonicalizer,
     &simplify::call_inliner::CallInliner,
     &simplify::hlo_constant_folding::HloConstantFolding,
+    &canonicalize::convolution_stencil::ConvolutionStencil,
     &simplify::hlo_cse::HloCse,
     &canonicalize::optimization_barrier_expander::OptimizationBarrierExpander,
     &simplify::hlo_dce::HloDce,

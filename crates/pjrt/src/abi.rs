@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
 use rxla::{Error, Result};
-use rxla_runtime::Subnormals;
+use rxla_base::subnormals::Subnormals;
 
 use crate::error;
 use crate::ffi;

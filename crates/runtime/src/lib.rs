@@ -33,11 +33,10 @@ pub mod scratch;
 mod seats;
 pub mod sort;
 pub mod status;
-pub mod subnormals;
 pub mod symbols;
 mod system;
 
 pub use allocator::{Allocator, Block};
 pub use context::Context;
 pub use pool::{Pool, available_threads};
-pub use subnormals::Subnormals;
+pub use rxla_base::subnormals::Subnormals;

@@ -4,7 +4,7 @@
 //! What holds here:
 //! - Workers spin for some microseconds after the last work they saw and then sleep, so that a
 //!   program that is busy pays fractions of a microsecond for a fork, and an idle one nothing.
-//! - Workers treat subnormal numbers as the caller does, see [`crate::subnormals`].
+//! - Workers treat subnormal numbers as the caller does, see [`rxla_base::subnormals`].
 //! - Who sleeps is woken on another processor than the caller's, see [`crate::seats`].
 //! - A loop inside a piece runs on the thread that meets it. A caller that finds all slots taken
 //!   does its work alone. So nobody ever waits for work that has not begun, and no lock is held
@@ -25,9 +25,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use rxla_base::subnormals::{self, Subnormals};
+
 use crate::context::Context;
 use crate::seats::Seats;
-use crate::subnormals::{self, Subnormals};
 
 /// A piece of work as compiled code passes it: `thunk(arguments, begin, end)`. It must not unwind.
 pub type Thunk = unsafe extern "C" fn(arguments: *const c_void, begin: i64, end: i64);
@@ -470,5 +471,26 @@ mod tests {
             unsafe { rxla_parallel_for(context, add, (&raw const counter).cast(), 1000, 10) };
         }
         assert_eq!(counter.into_inner(), 2000);
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn workers_do_with_subnormal_numbers_as_the_caller_does() {
+        use std::hint::black_box;
+        let halved = || black_box(f32::MIN_POSITIVE) * black_box(0.5);
+        let pool = Pool::with_threads(4);
+        for flush in [true, false, true] {
+            let _mode = if flush { Subnormals::flush() } else { Subnormals::keep() };
+            let (zeros, runs) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            pool.parallel_for(4000, 1, |begin, end| {
+                for _ in begin..end {
+                    std::thread::sleep(std::time::Duration::from_micros(1));
+                    zeros.fetch_add(usize::from(halved() == 0.0), Ordering::Relaxed);
+                    runs.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+            assert_eq!(runs.into_inner(), 4000);
+            assert_eq!(zeros.into_inner(), if flush { 4000 } else { 0 });
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 use rxla_base::{Error, Result};
-use rxla_hlo::op::{BinaryKind, Broadcast, Conditional, Iota, While};
+use rxla_hlo::op::{BinaryKind, Broadcast, Conditional, Iota, UnaryKind, While};
 use rxla_hlo::{ComputationId, Dims, ElementType, InstructionId, Literal, Module, Op, Shape};
 
 use crate::custom::CustomCalls;
@@ -330,6 +330,9 @@ impl Divider<'_> {
     /// Divides an instruction by its rule, if it has one and there is something to divide.
     pub(crate) fn by_rule(&mut self, id: InstructionId) -> Result<()> {
         let plan = self.plan;
+        if self.on_summands(id)? {
+            return Ok(());
+        }
         let Some(rule) = plan.rule(id) else { return self.whole_operands(id) };
         let results = self.planned(id);
         let results: Vec<_> = results.into_iter().map(|tiles| tiles.map(Tiles::reduced)).collect();
@@ -361,10 +364,59 @@ impl Divider<'_> {
             None => divided,
             Some((kind, along)) => {
                 let Some(Some(tiles)) = tiles.first() else { return Ok(()) };
+                if let Some(summands) = self.wanted_summands(id)
+                    && kind == BinaryKind::Add
+                    && tiles.sums_to(&summands, &along)
+                {
+                    return self.finish(id, divided, &whole, &[Some(summands)]);
+                }
                 move_parts::combine(self.module, divided, kind, tiles, &along, self.devices)?
             }
         };
         self.finish(id, divided, &whole, &tiles)
+    }
+
+    /// Computes on summands what may be computed before they are added, if they are wanted so. Whether it was.
+    fn on_summands(&mut self, id: InstructionId) -> Result<bool> {
+        let Some(wanted) = self.wanted_summands(id) else { return Ok(false) };
+        let op = self.module[id].op.clone();
+        let operands: Vec<Placed> =
+            self.module[id].operands().iter().map(|&operand| self.placed(operand)).collect();
+        // How many operands are summands; the others say where something is.
+        let Some(count) = linear_operands(&op, operands.len()) else { return Ok(false) };
+        let (summands, places) = operands.split_at(count);
+        let fits = |placed: &Placed| match &op {
+            Op::Transpose(transpose) => placed.tiles.transposed(&transpose.dimensions) == wanted,
+            Op::Copy(_) | Op::Unary(_) | Op::Binary(_) | Op::Convert(_) => placed.tiles == wanted,
+            _ => placed.tiles.is_uncut_as(&wanted),
+        };
+        let is_float = |id: InstructionId| {
+            self.module[id].shape.as_array().is_some_and(|array| array.element_type.is_float())
+        };
+        let both_float = || is_float(id) && summands.iter().all(|placed| is_float(placed.value));
+        if !summands.iter().all(fits) || matches!(op, Op::Convert(_)) && !both_float() {
+            return Ok(false);
+        }
+        let mut parts: Vec<_> = summands.iter().map(|placed| placed.value).collect();
+        for place in places {
+            parts.push(self.moved(place, &self.nothing_cut(place.dims.len()))?);
+        }
+        let whole = self.module[id].shape.clone();
+        let tiles = [Some(wanted)];
+        let divided = self.module.add_like(id, op, parts_of(&whole, &tiles), &parts);
+        self.module[divided].info_mut().sharding = None;
+        self.finish(id, divided, &whole, &tiles)?;
+        Ok(true)
+    }
+
+    /// The tiles of summands in which the only user of a value wants it, if it does.
+    fn wanted_summands(&self, id: InstructionId) -> Option<Tiles> {
+        let &[user] = self.module[id].users() else { return None };
+        let is_marker = matches!(
+            &self.module[user].op, Op::CustomCall(call) if *call.custom_call_target == *"Sharding"
+        );
+        let wanted = self.plan.tiles(user, 0)?;
+        (is_marker && wanted.summand_count() > 1).then(|| wanted.clone())
     }
 
     /// What each device computes of an instruction.
@@ -476,6 +528,28 @@ impl Divider<'_> {
             self.module.set_root(arranged);
         }
         Ok(())
+    }
+}
+
+/// Of how many operands, the first ones, the op takes each element, or the sum of two, to a place that does not depend on
+/// them: it may be done before summands are added. Rounding to a narrower type may, too, if that is asked for.
+fn linear_operands(op: &Op, operands: usize) -> Option<usize> {
+    match op {
+        Op::Transpose(_)
+        | Op::Copy(_)
+        | Op::Convert(_)
+        | Op::Reshape(_)
+        | Op::Broadcast(_)
+        | Op::Slice(_)
+        | Op::Reverse(_)
+        | Op::DynamicSlice(_) => Some(1),
+        Op::Unary(unary) => (unary.kind == UnaryKind::Negate).then_some(1),
+        Op::Binary(binary) => {
+            matches!(binary.kind, BinaryKind::Add | BinaryKind::Subtract).then_some(2)
+        }
+        Op::DynamicUpdateSlice(_) => Some(2),
+        Op::Concatenate(_) => Some(operands),
+        _ => None,
     }
 }
 

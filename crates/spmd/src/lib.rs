@@ -33,6 +33,7 @@ use rxla_hlo::{
     AliasKind, BufferDonor, ComputationLayout, Dims, InstructionId, Module, Shape, Sharding,
     ShardingKind,
 };
+use rxla_passes::simplify::all_reduce_combiner::AllReduceCombiner;
 use rxla_passes::simplify::call_inliner::CallInliner;
 use rxla_passes::simplify::flatten_call_graph::FlattenCallGraph;
 use rxla_passes::simplify::hlo_dce::HloDce;
@@ -119,6 +120,7 @@ pub fn partition(module: &mut Module, custom: &dyn CustomCalls) -> Result<()> {
         divide::computation(module, computation, &plan, &parameters, &results, devices, custom)?;
     }
     HloDce.run(module, &context)?;
+    AllReduceCombiner::DEFAULT.run(module, &context)?;
     follow_shapes(module);
     Ok(())
 }

@@ -187,6 +187,12 @@ pub(crate) fn reshard(
     {
         return among_zeros(module, part, have, whole, devices);
     }
+    if have.summand_count() > 1 && have.are_summands_even() {
+        let along = Axis { count: have.summand_count(), places: have.summands.clone() };
+        let have = have.clone().reduced();
+        let sum = combine(module, part, BinaryKind::Add, &have, &[&along], devices)?;
+        return reshard(module, sum, &have, want, whole, devices);
+    }
     if !have.fits(whole) || have.summand_count() > 1 || !(want.is_whole() || want.fits(whole)) {
         let gathered = gather(module, part, have, (whole, Cutting::ByTile), devices)?;
         return match want.is_whole() {

@@ -140,7 +140,7 @@ impl Plan {
     fn add_slots(&mut self, module: &Module, id: InstructionId) {
         self.first[id] = self.slots.len() as u32 + 1;
         for (_, leaf) in module[id].shape.leaves() {
-            let dims = leaf.as_array().filter(|array| array.is_static() && array.rank() > 0);
+            let dims = leaf.as_array().filter(|array| array.is_static());
             self.new_slot(dims.map(|array| array.dims.clone()));
         }
     }

@@ -1,5 +1,6 @@
 //! Shardings by what they do: which part of an array each device has.
 
+use rustc_hash::FxHashMap;
 use rxla_base::{Error, Result};
 use rxla_hlo::{
     AxisRef, DeviceOrder, Dims, NamedSharding, Sharding, ShardingKind, SubgroupKind, TileSharding,
@@ -193,6 +194,50 @@ impl Tiles {
                         !std::mem::replace(&mut taken[cell as usize], true)
                     }
                 }
+            })
+    }
+
+    /// Whether neither is cut, and devices have the same summands.
+    pub(crate) fn is_uncut_as(&self, other: &Tiles) -> bool {
+        [self, other].iter().all(|tiles| tiles.counts.iter().all(|&count| count == 1))
+            && self.summands == other.summands
+            && self.groups == other.groups
+    }
+
+    /// The tiles of the transposed array, of which dimension `i` is our `dimensions[i]`.
+    pub(crate) fn transposed(&self, dimensions: &[i64]) -> Tiles {
+        let mut tiles = self.clone();
+        for (to, &from) in dimensions.iter().enumerate() {
+            tiles.set_axis(to, &self.axis(from as usize));
+        }
+        tiles
+    }
+
+    /// Whether all devices work on one array, and as many have each summand of each tile.
+    pub(crate) fn are_summands_even(&self) -> bool {
+        let mut holders: FxHashMap<(&[i64], i64), usize> = FxHashMap::default();
+        for (place, &summand) in self.places.iter().zip(&self.summands) {
+            *holders.entry((place, summand)).or_default() += 1;
+        }
+        let tiles: i64 = self.counts.iter().product();
+        let all = holders.len() as i64 == tiles * self.summand_count();
+        let share = self.places.len() / holders.len().max(1);
+        all && self.is_of_one_group() && holders.values().all(|&count| count == share)
+    }
+
+    /// Whether what devices that differ along `along` have of such tiles, to be added, are the summands that
+    /// `summands` says.
+    pub(crate) fn sums_to(&self, summands: &Tiles, along: &[&Axis]) -> bool {
+        let piece = |device: usize| -> i64 {
+            along.iter().fold(0, |at, axis| at * axis.count + axis.places[device])
+        };
+        let count: i64 = along.iter().map(|axis| axis.count).product();
+        let mut piece_of = vec![None; summands.summand_count() as usize];
+        self.counts == summands.counts
+            && self.places == summands.places
+            && summands.summand_count() == count
+            && summands.summands.iter().enumerate().all(|(device, &summand)| {
+                *piece_of[summand as usize].get_or_insert(piece(device)) == piece(device)
             })
     }
 

@@ -3,6 +3,7 @@
 pub mod batch_dot_simplification;
 pub mod batchnorm_expander;
 pub mod broadcast_canonicalizer;
+pub mod convolution_stencil;
 mod dequantized;
 pub mod dot_decomposer;
 pub mod dot_strength_reduction;
