@@ -253,3 +253,43 @@ def test_callbacks_of_divided_programs_happen_once(mesh):
     np.testing.assert_array_equal(jax.jit(body)(x), 2 * X + 1)
     jax.effects_barrier()
     assert sorted(seen) == [(), (8, 4), (8, 4)]
+
+
+def test_open_dimensions_are_cut_as_their_values_are():
+    mesh = jax.make_mesh((2, 2), ("x", "y"), axis_types=(jax.sharding.AxisType.Auto,) * 2)
+    x = jax.device_put(X, NamedSharding(mesh, P("x", "y")))
+    with jax.set_mesh(mesh):
+        inner = jax.sharding.explicit_axes(jnp.negative, axes="y", in_sharding=P(None, "y"))
+        result = jax.jit(lambda x: inner(x * 2))(x)
+    np.testing.assert_array_equal(result, -2 * X)
+    assert result.sharding.is_equivalent_to(x.sharding, 2)
+
+
+def test_gradients_are_added_over_devices_once():
+    mesh = jax.make_mesh((2,), ("x",), axis_types=(jax.sharding.AxisType.Explicit,))
+
+    def loss(weights, x):
+        for w in weights:
+            x = jnp.tanh(x @ w)
+        return jnp.sum(x)
+
+    def step(weights, batches):
+        def add(sums, batch):
+            return jax.tree.map(jnp.add, sums, jax.grad(loss)(weights, batch)), None
+
+        sums = jax.reshard(jax.tree.map(jnp.zeros_like, weights), P(unreduced={"x"}))
+        return jax.reshard(jax.lax.scan(add, sums, batches)[0], P())
+
+    weights = [X[:4, :4] / 50, X[4:8, :4] / 90]
+    batches = np.stack([X[:4, :4], X[4:8, :4]]) / 100
+    with jax.set_mesh(mesh):
+        arguments = (
+            [jax.device_put(w, P(reduced={"x"})) for w in weights],
+            jax.device_put(batches, P(None, "x")),
+        )
+        program = jax.jit(step).lower(*arguments).compile()
+        assert program.as_text().count(" all-reduce(") == 1
+        sums = program(*arguments)
+    gradients = [jax.grad(loss)(weights, batch) for batch in batches]
+    for found, first, second in zip(sums, *gradients):
+        np.testing.assert_allclose(found, first + second, rtol=1e-5)

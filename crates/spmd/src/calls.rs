@@ -68,12 +68,22 @@ pub(crate) fn transfer(divider: &mut Divider<'_>, end: InstructionId) -> Result<
     }
 }
 
+/// Whether an instruction lets dimensions be cut further than its sharding says: JAX names such dimensions in the
+/// configuration of a custom call `Sharding`.
+pub(crate) fn is_open(module: &Module, call: InstructionId) -> bool {
+    let Some(info) = module[call].info() else { return true };
+    let names_some = info.backend_config.contains("unspecified_dims=[")
+        && !info.backend_config.contains("unspecified_dims=[]");
+    names_some
+        || match &info.sharding {
+            Some(Sharding::Single(single)) => single.kind == ShardingKind::Unknown,
+            Some(Sharding::Tuple(_)) | None => true,
+        }
+}
+
 fn marker(divider: &mut Divider<'_>, call: InstructionId, operand: InstructionId) -> Result<()> {
     let placed = divider.placed(operand);
-    let is_open = match sharding(divider.module, call) {
-        Some(Sharding::Single(single)) => single.kind == ShardingKind::Unknown,
-        Some(Sharding::Tuple(_)) | None => true,
-    };
+    let is_open = is_open(divider.module, call);
     let says_whole = match sharding(divider.module, call) {
         Some(said) if !is_open => {
             Tiles::of(said, placed.dims.len(), divider.devices.partitions)?.is_whole()

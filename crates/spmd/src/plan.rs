@@ -10,6 +10,7 @@ use rxla_hlo::{
     ShardingKind,
 };
 
+use crate::calls::is_open;
 use crate::custom::{Call, CustomCalls};
 use crate::factors::Rule;
 use crate::rules;
@@ -316,6 +317,10 @@ impl Plan {
                             let first = *groups.entry((group, array.dims.clone())).or_insert(slot);
                             self.unite(first, slot);
                         }
+                        alike(self, operands[0], id, edges);
+                    }
+                    ("Sharding", Some(sharding), Some(slot)) if is_open(module, id) => {
+                        self.learn(slot, &Tiles::of(sharding, rank, self.partitions)?);
                         alike(self, operands[0], id, edges);
                     }
                     ("Sharding", Some(sharding), Some(slot)) => {

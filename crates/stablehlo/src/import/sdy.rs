@@ -79,8 +79,16 @@ pub(super) fn constraint<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Result {
         return cx.finish_all(view, &[operand]);
     }
     let manual = cx.manual_axes.clone();
-    let sharding = sharding::from_sdy(cx, view, view.require("sharding")?, &manual)?;
+    let attribute = view.require("sharding")?;
+    let sharding = sharding::from_sdy(cx, view, attribute, &manual)?;
+    let open = sharding::open_dimensions(attribute);
     let instruction = sharding::constrain(cx, operand, sharding);
+    if !open.is_empty() {
+        // As JAX writes it in HLO.
+        let open: Vec<String> = open.iter().map(usize::to_string).collect();
+        let config = format!("unspecified_dims=[{}]", open.join(","));
+        cx.module[instruction].info_mut().backend_config = config;
+    }
     cx.finish_all(view, &[instruction])
 }
 

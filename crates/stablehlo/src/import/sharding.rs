@@ -29,7 +29,13 @@ pub(super) fn of_operation<'a>(cx: &Importer<'a>, view: View<'a>) -> Result<Opti
         return parse(view, view.str("mhlo.sharding")?).map(Some);
     }
     match view.get("sdy.sharding") {
-        Some(attribute) => from_sdy(cx, view, attribute, &cx.manual_axes).map(Some),
+        Some(attribute) => {
+            let sharding = from_sdy(cx, view, attribute, &cx.manual_axes)?;
+            // What is open says nothing of an operation.
+            let is_open =
+                matches!(&sharding, Sharding::Single(s) if s.kind == ShardingKind::Unknown);
+            Ok(Some(sharding).filter(|_| !is_open))
+        }
         None => Ok(None),
     }
 }
@@ -92,6 +98,22 @@ pub(super) fn from_sdy<'a>(
     }
 }
 
+/// The dimensions that may be cut further than the sharding says.
+pub(super) fn open_dimensions(attribute: &Attribute) -> Vec<usize> {
+    let Attribute::Sdy(attribute) = attribute else { return Vec::new() };
+    let SdyAttribute::TensorSharding(sharding) = &**attribute else { return Vec::new() };
+    let dimensions = sharding.dim_shardings.iter().enumerate();
+    dimensions.filter(|(_, dimension)| !dimension.is_closed).map(|(number, _)| number).collect()
+}
+
+/// Whether it leaves open how each dimension is spread that it says nothing of, and names no axis.
+fn is_open(sharding: &TensorSharding) -> bool {
+    let mut dimensions = sharding.dim_shardings.iter();
+    sharding.unreduced_axes.is_empty()
+        && sharding.dim_shardings.iter().all(|dimension| dimension.axes.is_empty())
+        && dimensions.any(|dimension| !dimension.is_closed)
+}
+
 /// Shardy's sharding as a tile assignment: sharded axes first, in the order of dimensions, then manual
 /// ones, unreduced ones, and the rest replicated.
 fn tensor_sharding<'a>(
@@ -101,6 +123,9 @@ fn tensor_sharding<'a>(
     manual: &[ByteString],
 ) -> Result<Sharding> {
     let mesh = mesh_of(cx, view, &sharding.mesh_or_ref)?;
+    if mesh.device_ids.is_empty() && is_open(sharding) {
+        return Ok(Sharding::single(ShardingKind::Unknown));
+    }
     if mesh.axes.is_empty() {
         return Ok(match mesh.device_ids.first() {
             Some(&device) => Sharding::single(ShardingKind::Maximal { device }),
