@@ -293,3 +293,21 @@ def test_gradients_are_added_over_devices_once():
     gradients = [jax.grad(loss)(weights, batch) for batch in batches]
     for found, first, second in zip(sums, *gradients):
         np.testing.assert_allclose(found, first + second, rtol=1e-5)
+
+
+def test_devices_scatter_their_updates():
+    mesh = jax.make_mesh((4,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
+    sharding = NamedSharding(mesh, P("x"))
+    rows = np.array([0, 2, 2, 1, 0, 0, 5, 2], np.int32)
+    places, updates = jax.device_put(rows, sharding), jax.device_put(X, sharding)
+    program = jax.jit(lambda places, updates: jnp.zeros((6, 4)).at[places].add(updates))
+    wanted = np.zeros((6, 4), np.float32)
+    np.add.at(wanted, rows, X)
+    np.testing.assert_array_equal(program(places, updates), wanted)
+    assert program.lower(places, updates).compile().as_text().count(" all-reduce(") == 1
+    # What is there already counts once.
+    program = jax.jit(lambda y, places, updates: (y.at[places].add(updates), y.at[places].max(updates)))
+    added, most = program(np.ones((6, 4), np.float32), places, updates)
+    np.testing.assert_array_equal(added, 1 + wanted)
+    np.maximum.at(wanted := np.ones((6, 4), np.float32), rows, X)
+    np.testing.assert_array_equal(most, wanted)

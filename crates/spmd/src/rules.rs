@@ -143,7 +143,7 @@ fn of_op(
             same_dims(&mut rule, |d| d < batch);
         }
         Op::Gather(gather) => return gathering(gather, rule),
-        Op::Scatter(scatter) => return scattering(scatter, rule),
+        Op::Scatter(scatter) => return scattering(module, id, scatter, rule),
         Op::ReduceWindow(ReduceWindow { window, .. }) => {
             let trivial = WindowDimension::new(1);
             let arrays = rule.results.len();
@@ -237,7 +237,7 @@ fn outermost_of_groups(before: &[i64], after: &[i64]) -> Vec<(usize, usize)> {
 fn reduction(module: &Module, id: InstructionId, reduce: &Reduce, mut rule: Rule) -> Option<Rule> {
     let arrays = rule.results.len();
     let combination = match arrays {
-        1 => combination(module, id, reduce.to_apply),
+        1 => combination(module, module[id].operands()[1], reduce.to_apply),
         _ => None,
     };
     let mut kept = 0;
@@ -253,8 +253,8 @@ fn reduction(module: &Module, id: InstructionId, reduce: &Reduce, mut rule: Rule
     Some(rule)
 }
 
-/// The function of a reduction whose first value may come in once for each device.
-fn combination(module: &Module, reduce: InstructionId, apply: ComputationId) -> Option<BinaryKind> {
+/// The function of a reduction whose first value, `init`, may come in once for each device.
+fn combination(module: &Module, init: InstructionId, apply: ComputationId) -> Option<BinaryKind> {
     use BinaryKind::{Add, And, Maximum, Minimum, Multiply, Or};
     let root = module[apply].try_root()?;
     let Op::Binary(Binary { kind }) = module[root].op else { return None };
@@ -272,10 +272,22 @@ fn combination(module: &Module, reduce: InstructionId, apply: ComputationId) -> 
         // Others are not reductions that devices can share.
         _ => return None,
     };
-    let init = *module[reduce].operands().get(1)?;
-    let Op::Constant(constant) = &module[init].op else { return None };
-    let value = constant.literal.as_array()?.complex(0)?;
-    (value.re == neutral && value.im == 0.0).then_some(kind)
+    is_everywhere(module, init, neutral).then_some(kind)
+}
+
+/// Whether a value is this number at every place.
+fn is_everywhere(module: &Module, value: InstructionId, number: f64) -> bool {
+    match &module[value].op {
+        Op::Broadcast(_) => is_everywhere(module, module[value].operands()[0], number),
+        Op::CustomCall(call) if *call.custom_call_target == *"Sharding" => {
+            is_everywhere(module, module[value].operands()[0], number)
+        }
+        Op::Constant(constant) => constant.literal.as_array().is_some_and(|array| {
+            let first = array.complex(0).filter(|first| first.re == number && first.im == 0.0);
+            first.is_some() && (array.len() == 1 || is_splat(array.bytes(), array.len() as i64))
+        }),
+        _ => false,
+    }
 }
 
 fn product(dot: &Dot, mut rule: Rule) -> Option<Rule> {
@@ -348,8 +360,17 @@ fn window_dims(rank: usize, without: &Dims, batching: &Dims) -> Vec<usize> {
     dims.filter(|&d| !without.contains(&(d as i64)) && !batching.contains(&(d as i64))).collect()
 }
 
-fn scattering(scatter: &Scatter, mut rule: Rule) -> Option<Rule> {
+fn scattering(
+    module: &Module,
+    id: InstructionId,
+    scatter: &Scatter,
+    mut rule: Rule,
+) -> Option<Rule> {
     let arrays = rule.results.len();
+    let combination = match arrays {
+        1 => combination(module, module[id].operands()[0], scatter.to_apply),
+        _ => None,
+    };
     let first_update = arrays + 1;
     let rank = rule.operands[first_update].dims.len();
     let batch = (0..rank).filter(|&d| !scatter.update_window_dims.contains(&(d as i64)));
@@ -357,7 +378,14 @@ fn scattering(scatter: &Scatter, mut rule: Rule) -> Option<Rule> {
         (0..rule.operands[arrays].dims.len()).filter(|&d| d as i64 != scatter.index_vector_dim);
     for (update, index) in batch.zip(indices).collect::<Vec<_>>() {
         let place = scatter.scatter_indices_batching_dims.iter().position(|&d| d == index as i64);
-        let Some(place) = place else { continue };
+        let Some(place) = place else {
+            // Each device scatters its updates, and what they make of the same place is combined.
+            if let Some(kind) = combination {
+                let operands = [(arrays, index), (first_update, update)];
+                rule.join(Factor::Combined(kind), operands, []);
+            }
+            continue;
+        };
         let input = number(scatter.input_batching_dims[place])?;
         let operands = (0..arrays)
             .map(|array| (array, input))
