@@ -341,7 +341,13 @@ fn ranks_and_groups() {
     for features_last in [true, false] {
         for rank in 0..4 {
             let spatial = vec![window; rank];
-            check(&Case { spatial, features_last, ..case() }, &context);
+            check(&Case { spatial: spatial.clone(), features_last, ..case() }, &context);
+            // As many outputs as features, as wide as groups that there is code for.
+            for features in [1, 2, 4, 8, 16] {
+                let spatial = spatial.clone();
+                let square = Case { features, outputs: features, spatial, features_last, ..case() };
+                check(&square, &context);
+            }
         }
         let groups = [
             (6, 6, 6, 1),

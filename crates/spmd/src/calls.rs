@@ -68,22 +68,23 @@ pub(crate) fn transfer(divider: &mut Divider<'_>, end: InstructionId) -> Result<
     }
 }
 
-/// Whether an instruction lets dimensions be cut further than its sharding says: JAX names such dimensions in the
-/// configuration of a custom call `Sharding`.
-pub(crate) fn is_open(module: &Module, call: InstructionId) -> bool {
-    let Some(info) = module[call].info() else { return true };
-    let names_some = info.backend_config.contains("unspecified_dims=[")
-        && !info.backend_config.contains("unspecified_dims=[]");
-    names_some
-        || match &info.sharding {
-            Some(Sharding::Single(single)) => single.kind == ShardingKind::Unknown,
-            Some(Sharding::Tuple(_)) | None => true,
-        }
+/// Whether a custom call `Sharding` lets dimensions be cut further than it says: JAX names such dimensions in the
+/// call's configuration.
+pub(crate) fn leaves_open(module: &Module, call: InstructionId) -> bool {
+    const OPEN: &str = "unspecified_dims=[";
+    module[call].info().is_some_and(|info| {
+        let named = info.backend_config.split_once(OPEN);
+        named.is_some_and(|(_, dimensions)| !dimensions.starts_with(']'))
+    })
 }
 
 fn marker(divider: &mut Divider<'_>, call: InstructionId, operand: InstructionId) -> Result<()> {
     let placed = divider.placed(operand);
-    let is_open = is_open(divider.module, call);
+    let is_open = leaves_open(divider.module, call)
+        || match sharding(divider.module, call) {
+            Some(Sharding::Single(single)) => single.kind == ShardingKind::Unknown,
+            Some(Sharding::Tuple(_)) | None => true,
+        };
     let says_whole = match sharding(divider.module, call) {
         Some(said) if !is_open => {
             Tiles::of(said, placed.dims.len(), divider.devices.partitions)?.is_whole()

@@ -39,7 +39,7 @@ use rxla_passes::simplify::flatten_call_graph::FlattenCallGraph;
 use rxla_passes::simplify::hlo_dce::HloDce;
 use rxla_passes::{Context, Pass};
 
-use calls::is_open;
+use calls::leaves_open;
 use move_parts::Devices;
 use plan::Plan;
 use tiles::Tiles;
@@ -142,7 +142,7 @@ fn declared(module: &Module, partitions: usize) -> Result<Vec<Option<Tiles>>> {
     }
     let declared = match module.config.spmd_output_sharding.as_ref() {
         Some(sharding) => Some(sharding),
-        None if is_open(module, root) => None,
+        None if leaves_open(module, root) => None,
         None => module[root].info().and_then(|info| info.sharding.as_ref()),
     };
     leaves

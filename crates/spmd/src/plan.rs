@@ -10,7 +10,7 @@ use rxla_hlo::{
     ShardingKind,
 };
 
-use crate::calls::is_open;
+use crate::calls::leaves_open;
 use crate::custom::{Call, CustomCalls};
 use crate::factors::Rule;
 use crate::rules;
@@ -319,7 +319,7 @@ impl Plan {
                         }
                         alike(self, operands[0], id, edges);
                     }
-                    ("Sharding", Some(sharding), Some(slot)) if is_open(module, id) => {
+                    ("Sharding", Some(sharding), Some(slot)) if leaves_open(module, id) => {
                         self.learn(slot, &Tiles::of(sharding, rank, self.partitions)?);
                         alike(self, operands[0], id, edges);
                     }

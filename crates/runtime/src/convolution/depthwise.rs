@@ -54,7 +54,9 @@ pub(super) fn width(c: &Convolution) -> Option<usize> {
     let groups = c.feature_groups.max(1);
     let width = c.features / groups;
     let few = width == 1 || groups::suit(width);
+    // Without space there are no places side by side.
     let pays = c.batch_groups == 1
+        && !c.spatial.is_empty()
         && c.features >= LEAST_FEATURES
         && few
         && [c.features, c.outputs] == [groups * width; 2]

@@ -83,6 +83,9 @@ pub(super) fn from_sdy<'a>(
         return Err(view.wrong("sdy.sharding", "a sharding"));
     };
     match &**attribute {
+        SdyAttribute::TensorSharding(sharding) if manual.is_empty() && is_open(sharding) => {
+            Ok(Sharding::single(ShardingKind::Unknown))
+        }
         SdyAttribute::TensorSharding(sharding) => tensor_sharding(cx, view, sharding, manual),
         SdyAttribute::TensorShardingPerValue(list) => {
             let mut list = list
@@ -123,9 +126,6 @@ fn tensor_sharding<'a>(
     manual: &[ByteString],
 ) -> Result<Sharding> {
     let mesh = mesh_of(cx, view, &sharding.mesh_or_ref)?;
-    if mesh.device_ids.is_empty() && is_open(sharding) {
-        return Ok(Sharding::single(ShardingKind::Unknown));
-    }
     if mesh.axes.is_empty() {
         return Ok(match mesh.device_ids.first() {
             Some(&device) => Sharding::single(ShardingKind::Maximal { device }),
