@@ -300,6 +300,7 @@ mod tests {
             "concatenate",
             "conditional",
             "convert",
+            "convolution",
             "dot",
             "dynamic-slice",
             "dynamic-update-slice",

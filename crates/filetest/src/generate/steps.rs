@@ -1,11 +1,11 @@
 //! One instruction more: every op that the generator knows, but for those with control flow.
 
 use rxla_hlo::op::{
-    BitcastConvert, Clamp, Compare, ComparisonDirection, Concatenate, Convert, Dot, DynamicSlice,
-    DynamicUpdateSlice, Gather, Iota, Largest, OptimizationBarrier, Pad, PaddingDimension,
-    RandomAlgorithm, Reduce, ReducePrecision, ReduceWindow, Reshape, Reverse, RngBitGenerator,
-    Scatter, Select, SelectAndScatter, Slice, SliceDimension, Sort, TopK, Transpose, Window,
-    WindowDimension,
+    BitcastConvert, Clamp, Compare, ComparisonDirection, Concatenate, Convert, Convolution,
+    ConvolutionDimensions, Dot, DynamicSlice, DynamicUpdateSlice, Gather, GroupCount, Iota,
+    Largest, OptimizationBarrier, Pad, PaddingDimension, RandomAlgorithm, Reduce, ReducePrecision,
+    ReduceWindow, Reshape, Reverse, RngBitGenerator, Scatter, Select, SelectAndScatter, Slice,
+    SliceDimension, Sort, TopK, Transpose, Window, WindowDimension,
 };
 use rxla_hlo::{ArrayShape, BinaryKind, Dims, ElementType, InstructionId, Op, Shape, UnaryKind};
 
@@ -47,6 +47,7 @@ const STEPS: &[Step] = &[
     reduce,
     reduce,
     reduce_window,
+    convolution,
     dot,
     dot,
     dynamic_slice,
@@ -354,6 +355,60 @@ fn reduce_window(g: &mut Generator, scope: &mut Scope) -> Option<InstructionId> 
     let to_apply = g.module.add_scalar_computation(kind, shape.element_type).ok()?;
     let init = g.of_shape(scope, &ArrayShape::scalar(shape.element_type))?;
     g.add(scope, ReduceWindow { window: Window { dimensions }, to_apply }, &[x, init])
+}
+
+/// A value of two dimensions or more as an image, in some order of dimensions, of features that are each on their own or
+/// summed over, with a window that is made to fit.
+fn convolution(g: &mut Generator, scope: &mut Scope) -> Option<InstructionId> {
+    let x = g.any_where(scope, |shape| {
+        shape.rank() > 1 && !matches!(shape.element_type, ElementType::Pred)
+    })?;
+    let shape = g.shape_of(x);
+    let rank = shape.rank();
+    let labels = |g: &mut Generator| {
+        let order = g.random.permutation(rank);
+        (order[0], order[1], order[2..].iter().copied().collect::<Dims>())
+    };
+    let (input_batch, input_feature, input_spatial) = labels(g);
+    let (kernel_input_feature, kernel_output_feature, kernel_spatial) = labels(g);
+    let (output_batch, output_feature, output_spatial) = labels(g);
+    let features = shape.dims[input_feature as usize];
+    let groups = if g.random.below(2) == 0 { features } else { 1 };
+    let dimensions: Vec<WindowDimension> = (2..rank)
+        .map(|_| WindowDimension {
+            stride: g.random.between(1, 3),
+            padding_low: g.random.between(-1, 3),
+            padding_high: g.random.between(-1, 3),
+            window_dilation: g.random.between(1, 3),
+            base_dilation: g.random.between(1, 3),
+            window_reversal: g.random.below(3) == 0,
+            ..WindowDimension::new(g.random.between(1, 4))
+        })
+        .collect();
+    let mut sizes = vec![0; rank];
+    sizes[kernel_input_feature as usize] = features.checked_div(groups)?;
+    sizes[kernel_output_feature as usize] = groups * g.random.between(1, 3);
+    for (&at, dimension) in kernel_spatial.iter().zip(&dimensions) {
+        sizes[at as usize] = dimension.size;
+    }
+    let window = g.of_shape_or_constant(scope, &ArrayShape::new(shape.element_type, sizes))?;
+    let op = Convolution {
+        window: Window { dimensions },
+        dim_labels: ConvolutionDimensions {
+            input_batch,
+            input_feature,
+            input_spatial,
+            kernel_input_feature,
+            kernel_output_feature,
+            kernel_spatial,
+            output_batch,
+            output_feature,
+            output_spatial,
+        },
+        feature_group_count: GroupCount(groups),
+        ..Convolution::default()
+    };
+    g.add(scope, Box::new(op), &[x, window])
 }
 
 /// A product of a value with one that is made to fit: batch, contracted and other dimensions are

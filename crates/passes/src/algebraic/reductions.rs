@@ -173,9 +173,20 @@ fn dot_of_nothing(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
     of_nothing(m, i)
 }
 
-/// `convolution` of nothing `=> 0`
+/// `convolution` of no images or features, or with no taps `=> 0`; what has no elements but has padding is zeros, and their
+/// products with taps that are not finite are not zero
 fn convolution_of_nothing(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
-    let Op::Convolution(_) = m[i].op else { return None };
+    let Op::Convolution(op) = &m[i].op else { return None };
+    let labels = &op.dim_labels;
+    let image = view::dims(m, view::operand(m, i, 0))?;
+    let has_elements = |at: &i64| image[*at as usize] > 0;
+    let window = view::static_array(m, view::operand(m, i, 1))?.element_count()?;
+    let all_padding = window > 0
+        && [labels.input_batch, labels.input_feature].iter().all(has_elements)
+        && !labels.input_spatial.iter().all(has_elements);
+    if all_padding {
+        return None;
+    }
     of_nothing(m, i)
 }
 

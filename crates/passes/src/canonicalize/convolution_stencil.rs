@@ -71,16 +71,16 @@ fn sum_over_taps(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
     let op = op.clone();
     let sum_shape = ArrayShape::new(summed, result.dims.iter().copied());
     let [image, window] = [image, window].map(|x| in_type(m, i, x, summed));
-    let padded = padded(m, i, &op, image, summed);
-    let mut sum: Option<InstructionId> = None;
+    let zero = zero(m, i, summed)?;
+    let padded = padded(m, i, &op, image, zero);
+    // A sum of products that are all -0 is +0.
+    let everywhere = Op::broadcast([]);
+    let mut sum = view::add_with_shape(m, i, everywhere, sum_shape.clone(), &[zero]);
     for tap in 0..taps {
         let product = product(m, i, &op, [padded, window], tap, &sum_shape);
-        sum = Some(match sum {
-            Some(sum) => binary(m, i, BinaryKind::Add, &sum_shape, [sum, product]),
-            None => product,
-        });
+        sum = binary(m, i, BinaryKind::Add, &sum_shape, [sum, product]);
     }
-    Some(in_type(m, i, sum?, result.element_type))
+    Some(in_type(m, i, sum, result.element_type))
 }
 
 /// The type in which products are summed, if it is one of those that are done here.
@@ -103,6 +103,12 @@ fn in_type(
     view::convert(m, i, x, &ArrayShape::new(element_type, dims).into())
 }
 
+fn zero(m: &mut Module, i: InstructionId, element_type: ElementType) -> Option<InstructionId> {
+    let zero = ArrayLiteral::zeros(&ArrayShape::scalar(element_type)).ok()?;
+    let parent = m[i].parent();
+    Some(m.add_constant(parent, Literal::Array(zero)))
+}
+
 fn binary(
     m: &mut Module,
     i: InstructionId,
@@ -119,7 +125,7 @@ fn padded(
     i: InstructionId,
     op: &Convolution,
     image: InstructionId,
-    element_type: ElementType,
+    zero: InstructionId,
 ) -> InstructionId {
     let mut padding = vec![PaddingDimension::default(); op.window.dimensions.len() + 2];
     for (dim, &at) in op.window.dimensions.iter().zip(&op.dim_labels.input_spatial) {
@@ -130,9 +136,6 @@ fn padded(
     if padding.iter().all(|dim| *dim == PaddingDimension::default()) {
         return image;
     }
-    let Ok(zero) = ArrayLiteral::zeros(&ArrayShape::new(element_type, [])) else { return image };
-    let parent = m[i].parent();
-    let zero = m.add_constant(parent, Literal::Array(zero));
     view::add(m, i, Pad { padding }, &[image, zero])
 }
 
