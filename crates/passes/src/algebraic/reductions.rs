@@ -181,7 +181,7 @@ fn convolution_of_nothing(m: &mut Module, i: InstructionId) -> Option<Instructio
     let image = view::dims(m, view::operand(m, i, 0))?;
     let has_elements = |at: &i64| image[*at as usize] > 0;
     let window = view::static_array(m, view::operand(m, i, 1))?.element_count()?;
-    let all_padding = window > 0
+    let all_padding = view::static_array(m, i)?.element_count()? * window > 0
         && [labels.input_batch, labels.input_feature].iter().all(has_elements)
         && !labels.input_spatial.iter().all(has_elements);
     if all_padding {
