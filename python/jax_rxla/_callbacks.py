@@ -9,11 +9,12 @@ import traceback
 import jax
 import ml_dtypes
 import numpy as np
-from jax._src import buffer_callback, config, mesh
+from jax._src import buffer_callback
 from jax._src.interpreters import mlir
 
 from jax_rxla._changed import Changed
 from jax_rxla._library import library
+from jax_rxla._mesh import call_without_mesh
 
 # Element types by XLA's number.
 _DTYPES = {
@@ -130,27 +131,10 @@ _HOOK = ctypes.CFUNCTYPE(
 )
 
 
-def without_mesh(function):
-    """The function as JAX calls it on XLA:CPU's threads, on which no mesh is set. Here it may run on the
-    thread that called the program, `with jax.set_mesh(…)`, and what it computes is not meant for that mesh."""
-
-    @functools.wraps(function)
-    def call(*args):
-        abstract = config.abstract_mesh_context_manager.swap_local(mesh.empty_abstract_mesh)
-        concrete = config.device_context.swap_local(mesh.empty_concrete_mesh)
-        try:
-            return function(*args)
-        finally:
-            config.abstract_mesh_context_manager.set_local(abstract)
-            config.device_context.set_local(concrete)
-
-    return call
-
-
 def _call(function, operands, operand_count, results, result_count, message, size, owners) -> bool:
     try:
         arguments = [_argument(operands, i, owners) for i in range(operand_count)]
-        values = without_mesh(function)(*arguments)
+        values = call_without_mesh(function, *arguments)
         for i in range(result_count):
             target = results[i].view()
             if target is None:

@@ -7,13 +7,16 @@ and by those in jaxlib otherwise (see `_ffi`): they are exactly what JAX's own `
 including decompositions that have no HLO operation.
 """
 
+import functools
+
 import jax
 from jax._src import callback, compilation_cache
 from jax._src.interpreters import mlir
 from jax.interpreters import mlir as public_mlir
 
-from jax_rxla import _callbacks, _dlpack
+from jax_rxla import _dlpack
 from jax_rxla._changed import Changed
+from jax_rxla._mesh import call_without_mesh
 
 
 def install(platform: str) -> None:
@@ -38,7 +41,7 @@ def _install_callbacks(platform: str) -> None:
     def emit_python_callback(ctx, function, *args, **kwargs):
         if ctx.module_context.platforms == (platform,):
             ctx = ctx.replace(module_context=Changed(ctx.module_context, platforms=("tpu",)))
-            function = _callbacks.without_mesh(function)
+            function = functools.partial(call_without_mesh, function)
         return emit(ctx, function, *args, **kwargs)
 
     callback.emit_python_callback = emit_python_callback

@@ -118,4 +118,9 @@ impl Sharding {
     pub fn replicated() -> Sharding {
         Sharding::single(ShardingKind::Replicated)
     }
+
+    /// Whether it says nothing of where an array lies, but may put it into a group.
+    pub fn is_unknown(&self) -> bool {
+        matches!(self, Sharding::Single(single) if single.kind == ShardingKind::Unknown)
+    }
 }

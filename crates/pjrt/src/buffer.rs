@@ -392,7 +392,7 @@ entry! {
         let array = unsafe {
             shape::read_array(args.element_type, args.dims, args.num_dims, args.device_layout)
         }?;
-        let bytes = object.outside_bytes()?;
+        let bytes = physical(&object.buffer.array()?)?;
         if array.byte_size() != Some(bytes.len()) {
             return Err(Error::invalid_argument(format!(
                 "`{}` cannot be seen as `{array}`: the sizes in bytes differ", object.buffer.shape()

@@ -3,7 +3,7 @@
 //! `InspectSharding` wants to be told; and calls that have someone to divide them.
 
 use rxla_base::{Error, Result};
-use rxla_hlo::{InstructionId, Module, Op, Shape, Sharding, ShardingKind};
+use rxla_hlo::{InstructionId, Module, Op, Shape, Sharding};
 
 use crate::custom::Partitioner;
 use crate::divide::{Divider, Placed};
@@ -82,8 +82,8 @@ fn marker(divider: &mut Divider<'_>, call: InstructionId, operand: InstructionId
     let placed = divider.placed(operand);
     let is_open = leaves_open(divider.module, call)
         || match sharding(divider.module, call) {
-            Some(Sharding::Single(single)) => single.kind == ShardingKind::Unknown,
             Some(Sharding::Tuple(_)) | None => true,
+            Some(said) => said.is_unknown(),
         };
     let says_whole = match sharding(divider.module, call) {
         Some(said) if !is_open => {

@@ -31,7 +31,6 @@ pub use custom::{Call, CustomCalls, Divided, Partitioner, Unknown};
 use rxla_base::{Diagnostic, Error, Result, Severity};
 use rxla_hlo::{
     AliasKind, BufferDonor, ComputationLayout, Dims, InstructionId, Module, Shape, Sharding,
-    ShardingKind,
 };
 use rxla_passes::simplify::all_reduce_combiner::AllReduceCombiner;
 use rxla_passes::simplify::call_inliner::CallInliner;
@@ -155,10 +154,7 @@ fn declared(module: &Module, partitions: usize) -> Result<Vec<Option<Tiles>>> {
                 single => single,
             };
             // A member of a group that is to be spread alike says nothing of its own.
-            let unknown = |sharding: &Sharding| {
-                matches!(sharding, Sharding::Single(single) if single.kind == ShardingKind::Unknown)
-            };
-            let declared = declared.filter(|&declared| !unknown(declared));
+            let declared = declared.filter(|declared| !declared.is_unknown());
             declared.map(|sharding| Tiles::of(sharding, array.rank(), partitions)).transpose()
         })
         .collect()

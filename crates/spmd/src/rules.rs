@@ -6,6 +6,7 @@ use rxla_hlo::op::{
     Sort, Transpose, WindowDimension,
 };
 use rxla_hlo::{ArrayShape, ComputationId, Dims, InstructionId, Module, Op};
+use rxla_passes::view;
 
 use crate::custom::CustomCalls;
 use crate::factors::{Factor, Rule};
@@ -278,15 +279,10 @@ fn combination(module: &Module, init: InstructionId, apply: ComputationId) -> Op
 /// Whether a value is this number at every place.
 fn is_everywhere(module: &Module, value: InstructionId, number: f64) -> bool {
     match &module[value].op {
-        Op::Broadcast(_) => is_everywhere(module, module[value].operands()[0], number),
         Op::CustomCall(call) if *call.custom_call_target == *"Sharding" => {
             is_everywhere(module, module[value].operands()[0], number)
         }
-        Op::Constant(constant) => constant.literal.as_array().is_some_and(|array| {
-            let first = array.complex(0).filter(|first| first.re == number && first.im == 0.0);
-            first.is_some() && (array.len() == 1 || is_splat(array.bytes(), array.len() as i64))
-        }),
-        _ => false,
+        _ => view::is_number(module, value, number),
     }
 }
 

@@ -10,6 +10,7 @@ use rxla_base::Result;
 use rxla_hlo::op::AllReduce;
 use rxla_hlo::{ComputationId, ElementType, InstructionId, Module, Op};
 
+use super::hlo_cse::SameComputations;
 use crate::effects::unfused_computations;
 use crate::pass::{Context, Pass};
 use crate::view;
@@ -37,9 +38,15 @@ impl Pass for AllReduceCombiner {
     }
 
     fn run(&self, module: &mut Module, cx: &Context) -> Result<u64> {
+        let mut computations = unfused_computations(module);
+        computations.retain(|&computation| has_several(module, computation));
+        if computations.is_empty() {
+            return Ok(0);
+        }
+        let same = SameComputations::in_module(module);
         let mut made = 0;
-        for computation in unfused_computations(module) {
-            for group in self.groups(module, computation) {
+        for computation in computations {
+            for group in self.groups(module, computation, &same) {
                 if !cx.spend() {
                     return Ok(made);
                 }
@@ -51,7 +58,14 @@ impl Pass for AllReduceCombiner {
     }
 }
 
-/// Reductions that go together, as they are found one after the other.
+/// Reductions that may go together, in the order in which they are found, filled up one group after the other.
+struct Kind<'a> {
+    depth: usize,
+    element_type: ElementType,
+    op: &'a AllReduce,
+    groups: Vec<Group>,
+}
+
 #[derive(Default)]
 struct Group {
     members: Vec<InstructionId>,
@@ -60,14 +74,14 @@ struct Group {
 
 impl AllReduceCombiner {
     /// What to combine in a computation: groups of at least two.
-    fn groups(&self, m: &Module, computation: ComputationId) -> Vec<Vec<InstructionId>> {
-        let is_candidate = |&i: &InstructionId| candidate(m, i).is_some();
-        if m[computation].instructions().iter().copied().filter(is_candidate).count() < 2 {
-            return Vec::new();
-        }
+    fn groups(
+        &self,
+        m: &Module,
+        computation: ComputationId,
+        same: &SameComputations,
+    ) -> Vec<Vec<InstructionId>> {
         let mut depths: FxHashMap<InstructionId, usize> = FxHashMap::default();
-        // The last group of each kind is the one that is open.
-        let mut kinds: Vec<((usize, ElementType, &AllReduce), Vec<Group>)> = Vec::new();
+        let mut kinds: Vec<Kind<'_>> = Vec::new();
         for i in m.post_order(computation) {
             let before = m[i].operands().iter().chain(m[i].control_predecessors());
             let depth = before.map(|before| depths[before]).max().unwrap_or(0);
@@ -76,19 +90,17 @@ impl AllReduceCombiner {
                 continue;
             };
             depths.insert(i, depth + 1);
-            let same = |((d, t, o), _): &&mut ((usize, ElementType, &AllReduce), Vec<Group>)| {
-                (*d, *t) == (depth, element_type) && alike(m, o, op)
+            let is_kind = |kind: &Kind<'_>| {
+                (kind.depth, kind.element_type) == (depth, element_type) && alike(same, kind.op, op)
             };
-            let groups = match kinds.iter_mut().find(same) {
-                Some((_, groups)) => groups,
-                None => {
-                    kinds.push(((depth, element_type, op), vec![Group::default()]));
-                    &mut kinds.last_mut().expect("it was just added").1
-                }
-            };
+            let at = kinds.iter().position(is_kind).unwrap_or_else(|| {
+                kinds.push(Kind { depth, element_type, op, groups: Vec::new() });
+                kinds.len() - 1
+            });
             let is_full = |group: &Group| {
                 group.bytes + bytes > self.most_bytes || group.members.len() == self.most_operands
             };
+            let groups = &mut kinds[at].groups;
             if groups.last().is_none_or(is_full) {
                 groups.push(Group::default());
             }
@@ -96,9 +108,14 @@ impl AllReduceCombiner {
             open.members.push(i);
             open.bytes += bytes;
         }
-        let groups = kinds.into_iter().flat_map(|(_, groups)| groups);
+        let groups = kinds.into_iter().flat_map(|kind| kind.groups);
         groups.map(|group| group.members).filter(|members| members.len() > 1).collect()
     }
+}
+
+fn has_several(m: &Module, computation: ComputationId) -> bool {
+    let instructions = m[computation].instructions().iter();
+    instructions.filter(|&&i| candidate(m, i).is_some()).count() > 1
 }
 
 /// A reduction of one array, with the array's element type and bytes.
@@ -111,25 +128,10 @@ fn candidate(m: &Module, i: InstructionId) -> Option<(&AllReduce, ElementType, u
 
 /// Whether two reductions are of the same groups of devices and by the same function. Channels only tell
 /// reductions apart.
-fn alike(m: &Module, a: &AllReduce, b: &AllReduce) -> bool {
-    let like_b =
-        AllReduce { channel_id: a.channel_id.and(b.channel_id), to_apply: b.to_apply, ..a.clone() };
+fn alike(same: &SameComputations, a: &AllReduce, b: &AllReduce) -> bool {
+    let like_b = AllReduce { channel_id: b.channel_id, ..a.clone() };
     a.channel_id.is_some() == b.channel_id.is_some()
-        && like_b == *b
-        && (a.to_apply == b.to_apply || same_function(m, a.to_apply, b.to_apply))
-}
-
-/// Whether two reducers apply the same operation to their two parameters and do nothing else.
-fn same_function(m: &Module, a: ComputationId, b: ComputationId) -> bool {
-    let [a_root, b_root] = [a, b].map(|reducer| m[reducer].root());
-    let of_both = |reducer: ComputationId, root: InstructionId| {
-        m[reducer].parameters().len() == 2 && m[root].operands() == m[reducer].parameters()
-    };
-    m[a_root].op == m[b_root].op
-        && m[a_root].op.called_computations().is_empty()
-        && m[a_root].shape == m[b_root].shape
-        && of_both(a, a_root)
-        && of_both(b, b_root)
+        && same.ops(&Op::AllReduce(like_b), &Op::AllReduce(b.clone()))
 }
 
 fn combine(m: &mut Module, computation: ComputationId, members: &[InstructionId]) {

@@ -165,18 +165,26 @@ fn equal(module: &Module, same: &SameComputations, a: InstructionId, b: Instruct
 
 /// For each computation the first one that says the same.
 #[derive(Default)]
-struct SameComputations {
+pub(super) struct SameComputations {
     first: SecondaryMap<Computation, Option<ComputationId>>,
     by_size: FxHashMap<usize, Vec<ComputationId>>,
 }
 
 impl SameComputations {
+    pub(super) fn in_module(module: &Module) -> SameComputations {
+        let mut same = SameComputations::default();
+        for computation in module.computation_post_order() {
+            same.enter(module, computation);
+        }
+        same
+    }
+
     fn of(&self, computation: ComputationId) -> ComputationId {
         self.first[computation].unwrap_or(computation)
     }
 
     /// Equal ops, of which the called computations are those that say the same.
-    fn ops(&self, a: &Op, b: &Op) -> bool {
+    pub(super) fn ops(&self, a: &Op, b: &Op) -> bool {
         if a.called_computations().is_empty() {
             return a == b;
         }

@@ -32,9 +32,7 @@ pub(super) fn of_operation<'a>(cx: &Importer<'a>, view: View<'a>) -> Result<Opti
         Some(attribute) => {
             let sharding = from_sdy(cx, view, attribute, &cx.manual_axes)?;
             // What is open says nothing of an operation.
-            let is_open =
-                matches!(&sharding, Sharding::Single(s) if s.kind == ShardingKind::Unknown);
-            Ok(Some(sharding).filter(|_| !is_open))
+            Ok(Some(sharding).filter(|sharding| !sharding.is_unknown()))
         }
         None => Ok(None),
     }
