@@ -235,12 +235,21 @@ impl Executable {
         options: impl Fn(usize) -> Options,
     ) -> Result<Vec<Vec<Literal>>> {
         let work = programs.iter().zip(arguments);
-        let interpreters: Option<Vec<&Interpreter>> =
-            programs.iter().map(|program| program.interpreter.as_ref()).collect();
-        let Some(interpreters) = interpreters else {
+        if programs.iter().all(|program| program.interpreter.is_none()) {
             return work.map(|(program, list)| program.run_with(list, None)).collect();
-        };
-        let parts = interpreters.into_iter().zip(work).enumerate();
+        }
+        // Others may wait for a device whose program meets nobody: its end must be known to them.
+        let others: Vec<Option<Interpreter>> = programs
+            .iter()
+            .map(|program| {
+                let is_alone = program.interpreter.is_none();
+                is_alone.then(|| Interpreter::new(Arc::clone(&program.module)))
+            })
+            .collect();
+        let interpreters = programs.iter().zip(&others);
+        let interpreters =
+            interpreters.filter_map(|(p, other)| p.interpreter.as_ref().or(other.as_ref()));
+        let parts = interpreters.zip(work).enumerate();
         let parts = parts.map(|(index, (interpreter, work))| {
             interpreter.part(options(index), (index as u32, work))
         });

@@ -15,7 +15,8 @@
 //! `compile` takes a module through all of them and tells of it: dumps, and traces.
 //!
 //! What has no kernel yet is evaluated by the interpreter in the middle of the run. So are the ops
-//! by which devices meet: each device of a run is a thread of its own then.
+//! by which devices meet, each of which is a thread of its own then; large arrays stay where they are
+//! meanwhile (`exchange.rs`).
 
 #![allow(unsafe_code)]
 
@@ -25,6 +26,7 @@ mod assignment;
 pub mod buffers;
 mod compile;
 mod digest;
+mod exchange;
 pub mod executable;
 mod fallback;
 mod forecast;

@@ -22,7 +22,7 @@ mod turns;
 
 pub(crate) use join::joins;
 pub(crate) use product::is_product;
-pub(crate) use runtime::in_place;
+pub(crate) use runtime::{in_place, number};
 
 use std::collections::hash_map::Entry;
 

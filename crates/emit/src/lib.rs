@@ -52,6 +52,7 @@ mod transpose;
 mod window;
 
 pub use keep::keeping_reduction;
+pub use reduce::binary_kind;
 pub use root::Placement;
 
 use rxla_base::Result;

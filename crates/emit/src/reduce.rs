@@ -291,7 +291,7 @@ pub(crate) fn elements_of(types: &[ElementType], values: &[Value]) -> Vec<Elemen
 }
 
 /// The function that a computation of two scalars is, if it is one commutative function of both.
-pub(crate) fn binary_kind(module: &Module, computation: ComputationId) -> Option<BinaryKind> {
+pub fn binary_kind(module: &Module, computation: ComputationId) -> Option<BinaryKind> {
     use BinaryKind::*;
     let mut computation = computation;
     // Calls of calls; nobody writes more.

@@ -20,6 +20,7 @@
 #![allow(unsafe_code)]
 
 pub mod allocator;
+pub mod combine;
 pub mod context;
 pub mod convolution;
 pub mod copy;

@@ -484,7 +484,7 @@ mod tests {
             let (zeros, runs) = (AtomicUsize::new(0), AtomicUsize::new(0));
             pool.parallel_for(4000, 1, |begin, end| {
                 for _ in begin..end {
-                    std::thread::sleep(std::time::Duration::from_micros(1));
+                    std::thread::sleep(Duration::from_micros(1));
                     zeros.fetch_add(usize::from(halved() == 0.0), Ordering::Relaxed);
                     runs.fetch_add(1, Ordering::Relaxed);
                 }

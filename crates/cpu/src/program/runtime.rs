@@ -182,7 +182,7 @@ pub(super) fn element(element_type: ElementType) -> Option<Element> {
 }
 
 /// The type of a number in a product: truth values and integers below a byte wrap elsewhere.
-pub(super) fn number(element_type: ElementType) -> Option<Element> {
+pub(crate) fn number(element_type: ElementType) -> Option<Element> {
     let fills_bytes = element_type.bit_width() == 8 * element_type.byte_width();
     if fills_bytes { element(element_type) } else { None }
 }

@@ -6,6 +6,7 @@ mod extremes;
 mod large;
 mod loops;
 mod masked;
+mod meetings;
 mod memory;
 mod runtime;
 mod sparse;

@@ -1,14 +1,14 @@
 //! What each collective makes of the values that its members bring. The start of an asynchronous
 //! form does all the work; its end only hands the result on.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use rxla_base::{Error, Result};
-use rxla_hlo::op::{CollectiveGroupMode, ReplicaGroups, SliceDimension};
+use rxla_hlo::op::{ReplicaGroups, SliceDimension};
 use rxla_hlo::{ArrayLiteral, ArrayShape, ComputationId, InstructionId, Literal, Op, Shape};
 
 use super::groups::{members, mode};
-use super::rendezvous::{Common, Contribution};
+use super::rendezvous::{Common, Contribution, Places};
 use crate::context::{Context, place};
 use crate::dispatch::{arrays, one_dimension, results};
 use crate::lift::apply;
@@ -23,13 +23,11 @@ pub(crate) fn evaluate(
     let shape = &cx.module[id].shape;
     match &cx.module[id].op {
         Op::AllGather(op) => {
-            let mode = mode(op.channel_id, Some(op.use_global_device_ids), None)?;
-            let met = Met::new(cx, id, &op.replica_groups, mode, operands)?;
+            let met = Met::new(cx, id, operands)?;
             Ok(results(shape, all_gather(&met, one_dimension(&op.dimensions)?)?))
         }
         Op::AllGatherStart(op) => {
-            let mode = mode(op.channel_id, Some(op.use_global_device_ids), None)?;
-            let met = Met::new(cx, id, &op.replica_groups, mode, operands.clone())?;
+            let met = Met::new(cx, id, operands.clone())?;
             let gathered = all_gather(&met, one_dimension(&op.dimensions)?)?;
             if shape.as_array().is_some() {
                 return Ok(single_or_tuple_of(gathered));
@@ -40,8 +38,7 @@ pub(crate) fn evaluate(
             if cx.collectives.is_alone() {
                 return Ok(single_or_tuple(operands));
             }
-            let mode = mode(op.channel_id, Some(op.use_global_device_ids), op.mode)?;
-            let met = Met::new(cx, id, &op.replica_groups, mode, operands)?;
+            let met = Met::new(cx, id, operands)?;
             Ok(results(shape, all_reduce(cx, &met, op.to_apply)?))
         }
         Op::AllReduceStart(op) => {
@@ -50,8 +47,7 @@ pub(crate) fn evaluate(
             let result = if cx.collectives.is_alone() {
                 single_or_tuple(operands)
             } else {
-                let mode = mode(op.channel_id, Some(op.use_global_device_ids), op.mode)?;
-                let met = Met::new(cx, id, &op.replica_groups, mode, operands)?;
+                let met = Met::new(cx, id, operands)?;
                 single_or_tuple_of(all_reduce(cx, &met, op.to_apply)?)
             };
             Ok(match operand {
@@ -60,8 +56,7 @@ pub(crate) fn evaluate(
             })
         }
         Op::ReduceScatter(op) => {
-            let mode = mode(op.channel_id, Some(op.use_global_device_ids), op.mode)?;
-            let met = Met::new(cx, id, &op.replica_groups, mode, operands)?;
+            let met = Met::new(cx, id, operands)?;
             let dimension = one_dimension(&op.dimensions)?;
             // No member reduces more than its part.
             let scatter = |operand| {
@@ -73,39 +68,85 @@ pub(crate) fn evaluate(
             Ok(results(shape, parts.collect::<Result<_>>()?))
         }
         Op::AllToAll(op) => {
-            let mode = mode(op.channel_id, None, None)?;
-            let met = Met::new(cx, id, &op.replica_groups, mode, operands)?;
+            let met = Met::new(cx, id, operands)?;
             all_to_all(&met, &op.dimensions)
         }
         Op::CollectiveBroadcast(op) => {
             if op.has_dynamic_root {
                 return Err(Error::unimplemented("`collective-broadcast` with a dynamic root"));
             }
-            let mode = mode(op.channel_id, None, None)?;
-            let met = Met::new(cx, id, &op.replica_groups, mode, operands)?;
+            let met = Met::new(cx, id, operands)?;
             Ok(single_or_tuple(met.values[0].to_vec()))
         }
         Op::CollectivePermute(op) => {
-            let pairs = &op.source_target_pairs;
-            permute(cx, id, op.channel_id, pairs, &op.slice_sizes, operands)
+            permute(cx, id, &op.source_target_pairs, &op.slice_sizes, operands)
         }
         Op::CollectivePermuteStart(op) => {
-            let pairs = &op.source_target_pairs;
-            let (channel, sizes) = (op.channel_id, &op.slice_sizes);
-            let result = permute(cx, id, channel, pairs, sizes, operands.clone())?;
+            let (pairs, sizes) = (&op.source_target_pairs, &op.slice_sizes);
+            let result = permute(cx, id, pairs, sizes, operands.clone())?;
             if shape.as_array().is_some() {
                 return Ok(result);
             }
             let context = Literal::scalar(0u32);
             Ok(Literal::Tuple(vec![single_or_tuple(operands), result, context.clone(), context]))
         }
-        Op::RaggedAllToAll(op) => {
-            let mode = mode(op.channel_id, None, None)?;
-            let met = Met::new(cx, id, &op.replica_groups, mode, operands)?;
+        Op::RaggedAllToAll(_) => {
+            let met = Met::new(cx, id, operands)?;
             super::ragged::ragged_all_to_all(&met)
         }
         other => Err(Error::internal(format!("`{}` is no collective", other.name()))),
     }
+}
+
+/// Has devices meet whose arrays stay where they are: `work` gets everybody's places, and which of them
+/// are this device's. See [`Collectives::meet_in_place`].
+pub(crate) fn meet_in_place(
+    cx: &Context<'_>,
+    id: InstructionId,
+    places: Places,
+    work: impl FnOnce(&[Arc<Places>], usize),
+) -> Result<()> {
+    let (members, own) = members_at(cx, id)?;
+    let (device, place) = (members[own], place(cx.module, id));
+    cx.collectives.meet_in_place(device, id, &place, &members, places, |all| work(all, own))
+}
+
+/// How many devices meet at a collective.
+pub(crate) fn group_size(cx: &Context<'_>, id: InstructionId) -> Result<usize> {
+    members_at(cx, id).map(|(members, _)| members.len())
+}
+
+/// The devices that meet at a collective, and which of them this one is.
+fn members_at(cx: &Context<'_>, id: InstructionId) -> Result<(Vec<usize>, usize)> {
+    let everybody = ReplicaGroups::default();
+    let (groups, mode) = match &cx.module[id].op {
+        Op::AllGather(op) => {
+            (&op.replica_groups, mode(op.channel_id, Some(op.use_global_device_ids), None)?)
+        }
+        Op::AllGatherStart(op) => {
+            (&op.replica_groups, mode(op.channel_id, Some(op.use_global_device_ids), None)?)
+        }
+        Op::AllReduce(op) => {
+            (&op.replica_groups, mode(op.channel_id, Some(op.use_global_device_ids), op.mode)?)
+        }
+        Op::AllReduceStart(op) => {
+            (&op.replica_groups, mode(op.channel_id, Some(op.use_global_device_ids), op.mode)?)
+        }
+        Op::ReduceScatter(op) => {
+            (&op.replica_groups, mode(op.channel_id, Some(op.use_global_device_ids), op.mode)?)
+        }
+        Op::AllToAll(op) => (&op.replica_groups, mode(op.channel_id, None, None)?),
+        Op::CollectiveBroadcast(op) => (&op.replica_groups, mode(op.channel_id, None, None)?),
+        Op::RaggedAllToAll(op) => (&op.replica_groups, mode(op.channel_id, None, None)?),
+        Op::CollectivePermute(op) => (&everybody, mode(op.channel_id, None, None)?),
+        Op::CollectivePermuteStart(op) => (&everybody, mode(op.channel_id, None, None)?),
+        other => return Err(Error::internal(format!("`{}` is no collective", other.name()))),
+    };
+    let members = members(cx.collectives, cx.device, groups, mode)?;
+    let device = cx.collectives.number(cx.device);
+    let own = members.iter().position(|&member| member == device);
+    let own = own.ok_or_else(|| Error::internal("a group without its device"))?;
+    Ok((members, own))
 }
 
 /// A meeting that took place.
@@ -118,18 +159,9 @@ pub(super) struct Met {
 }
 
 impl Met {
-    fn new(
-        cx: &Context<'_>,
-        id: InstructionId,
-        groups: &ReplicaGroups,
-        mode: CollectiveGroupMode,
-        operands: Vec<Literal>,
-    ) -> Result<Met> {
-        let members = members(cx.collectives, cx.device, groups, mode)?;
-        let device = cx.collectives.number(cx.device);
-        let own = members.iter().position(|&member| member == device);
-        let own = own.ok_or_else(|| Error::internal("a group without its device"))?;
-        let place = place(cx.module, id);
+    fn new(cx: &Context<'_>, id: InstructionId, operands: Vec<Literal>) -> Result<Met> {
+        let (members, own) = members_at(cx, id)?;
+        let (device, place) = (members[own], place(cx.module, id));
         let (values, common) = cx.collectives.meet(device, id, &place, &members, operands)?;
         Ok(Met { values, own, common })
     }
@@ -245,7 +277,6 @@ fn all_to_all(met: &Met, dimensions: &[i64]) -> Result<Literal> {
 fn permute(
     cx: &Context<'_>,
     id: InstructionId,
-    channel: Option<i64>,
     pairs: &[(i64, i64)],
     slice_sizes: &[rxla_hlo::Dims],
     operands: Vec<Literal>,
@@ -253,13 +284,10 @@ fn permute(
     if !slice_sizes.is_empty() {
         return Err(Error::unimplemented("`collective-permute` of slices in place"));
     }
-    let mode = mode(channel, None, None)?;
-    let own = match mode {
-        CollectiveGroupMode::CrossPartition => cx.device.partition,
-        _ => cx.device.replica,
-    };
-    let met = Met::new(cx, id, &ReplicaGroups::default(), mode, operands)?;
-    let source = pairs.iter().find(|(_, target)| *target == own as i64).map(|(source, _)| *source);
+    // All replicas or all partitions meet, each at the place of its number.
+    let met = Met::new(cx, id, operands)?;
+    let own = met.own as i64;
+    let source = pairs.iter().find(|(_, target)| *target == own).map(|(source, _)| *source);
     let values = match source {
         Some(source) => {
             let source = usize::try_from(source).ok().and_then(|source| met.values.get(source));

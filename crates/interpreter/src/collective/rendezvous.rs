@@ -6,6 +6,9 @@
 //!
 //! Devices may run programs that differ, as long as each group of devices meets in the same order
 //! and for the same: clients that trace a program per device make such.
+//!
+//! What a device brings are values, or, where compiled code meets, places in memory ([`Places`]) from
+//! which and to which the others copy while it stays.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
@@ -39,6 +42,50 @@ pub(crate) enum Programs {
 
 /// What one device brings to a meeting.
 pub(crate) type Contribution = Arc<Vec<Literal>>;
+
+/// Where a device has its arrays while it meets others.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Places {
+    /// What is done with which shapes, the same for all who meet.
+    pub what: String,
+    /// The addresses of the operands' arrays.
+    pub operands: Vec<usize>,
+    /// And of the results'.
+    pub results: Vec<usize>,
+}
+
+/// What a device comes with.
+#[derive(Clone)]
+enum Brought {
+    Values(Contribution),
+    Places(Arc<Places>),
+}
+
+impl Brought {
+    fn fits(&self, other: &Brought) -> bool {
+        match (self, other) {
+            (Brought::Values(these), Brought::Values(those)) => {
+                these.len() == those.len()
+                    && these.iter().zip(&**those).all(|(this, that)| this.shape() == that.shape())
+            }
+            (Brought::Places(this), Brought::Places(that)) => this.what == that.what,
+            (Brought::Values(_), Brought::Places(_)) | (Brought::Places(_), Brought::Values(_)) => {
+                false
+            }
+        }
+    }
+
+    fn describe(&self) -> String {
+        match self {
+            Brought::Values(values) => {
+                let shapes: Vec<String> =
+                    values.iter().map(|value| value.shape().to_string()).collect();
+                shapes.join(", ")
+            }
+            Brought::Places(places) => places.what.clone(),
+        }
+    }
+}
 
 /// What is the same for all members of a meeting, from the first who makes it.
 pub(crate) type Common = Arc<Mutex<Option<Result<Vec<ArrayLiteral>>>>>;
@@ -79,7 +126,7 @@ struct State {
 
 #[derive(Default)]
 struct Attendance {
-    present: BTreeMap<usize, Contribution>,
+    present: BTreeMap<usize, Brought>,
     common: Common,
     left: usize,
 }
@@ -140,6 +187,62 @@ impl Collectives {
         if members == [device] {
             return Ok((vec![value], None));
         }
+        let brought = Brought::Values(value);
+        let (mut state, meeting, brought) =
+            self.gather(device, instruction, place, members, brought)?;
+        let values = brought.into_iter().map(|brought| match brought {
+            Brought::Values(values) => Ok(values),
+            Brought::Places(_) => Err(Error::internal("a meeting of values and places")),
+        });
+        let values = values.collect::<Result<_>>()?;
+        let common = (self.programs == Programs::Same)
+            .then(|| state.meetings.get(&meeting).map(|a| Arc::clone(&a.common)))
+            .flatten();
+        leave(&mut state, &meeting);
+        Ok((values, common))
+    }
+
+    /// Brings places and does this device's share of the work, given everybody's in the order of `members`.
+    /// Once all are there nobody goes before all have done theirs, whatever happens elsewhere: until then
+    /// the others use the places. If it fails, nobody has seen them and nobody will.
+    pub(crate) fn meet_in_place(
+        &self,
+        device: usize,
+        instruction: InstructionId,
+        place: &str,
+        members: &[usize],
+        places: Places,
+        work: impl FnOnce(&[Arc<Places>]),
+    ) -> Result<()> {
+        let places = Arc::new(places);
+        if members == [device] {
+            work(&[places]);
+            return Ok(());
+        }
+        let brought = Brought::Places(places);
+        let (state, meeting, brought) =
+            self.gather(device, instruction, place, members, brought)?;
+        drop(state);
+        // Who fails leaves as late as the others.
+        let stay = Stay { collectives: self, meeting };
+        let all = brought.into_iter().map(|brought| match brought {
+            Brought::Places(places) => Ok(places),
+            Brought::Values(_) => Err(Error::internal("a meeting of places and values")),
+        });
+        work(&all.collect::<Result<Vec<_>>>()?);
+        drop(stay);
+        Ok(())
+    }
+
+    /// Waits until all members are there.
+    fn gather(
+        &self,
+        device: usize,
+        instruction: InstructionId,
+        place: &str,
+        members: &[usize],
+        brought: Brought,
+    ) -> Result<(MutexGuard<'_, State>, Meeting, Vec<Brought>)> {
         let mut state = self.lock();
         let (visits, instruction) = match self.programs {
             Programs::Same => (Visits::At(device, instruction), Some(instruction)),
@@ -150,37 +253,42 @@ impl Collectives {
         *round += 1;
         let attendance = state.meetings.entry(meeting.clone()).or_default();
         if let Some((&other, theirs)) = attendance.present.first_key_value()
-            && !alike(theirs, &value)
+            && !theirs.fits(&brought)
         {
-            let (ours, theirs) = (shapes(&value), shapes(theirs));
+            let (ours, theirs) = (brought.describe(), theirs.describe());
             return Err(Error::invalid_argument(format!(
                 "{} brings `{ours}` {place} and {} `{theirs}`: their programs do not fit together",
                 self.name(device),
                 self.name(other)
             )));
         }
-        attendance.present.insert(device, value);
-        if attendance.present.len() == members.len() {
+        attendance.present.insert(device, brought);
+        let is_complete = |state: &State| {
+            state.meetings.get(&meeting).is_some_and(|a| a.present.len() == members.len())
+        };
+        if is_complete(&state) {
             members.iter().for_each(|member| {
                 state.waiting.remove(member);
             });
             self.changed.notify_all();
         } else {
             state.waiting.insert(device, place.to_owned());
-            state = self.wait(state, device, |state| {
-                state.meetings.get(&meeting).is_some_and(|a| a.present.len() == members.len())
-            })?;
+            let (waited, result) = self.wait(state, device, is_complete);
+            state = waited;
+            if let Err(error) = result {
+                // Nobody shall come upon what goes with this device.
+                if let Some(attendance) = state.meetings.get_mut(&meeting) {
+                    attendance.present.remove(&device);
+                }
+                return Err(error);
+            }
         }
-        let missing = || Error::internal("a meeting that nobody holds");
-        let attendance = state.meetings.get_mut(&meeting).ok_or_else(missing)?;
-        let values = members.iter().map(|m| attendance.present.get(m).cloned());
-        let values = values.collect::<Option<Vec<_>>>().ok_or_else(missing)?;
-        let common = (self.programs == Programs::Same).then(|| Arc::clone(&attendance.common));
-        attendance.left += 1;
-        if attendance.left == members.len() {
-            state.meetings.remove(&meeting);
-        }
-        Ok((values, common))
+        let present = state.meetings.get(&meeting).map(|attendance| &attendance.present);
+        let brought = present.and_then(|present| {
+            members.iter().map(|member| present.get(member).cloned()).collect::<Option<Vec<_>>>()
+        });
+        let brought = brought.ok_or_else(|| Error::internal("a meeting that nobody holds"))?;
+        Ok((state, meeting, brought))
     }
 
     /// Puts a value on a route; the receiver takes values in the order sent.
@@ -197,7 +305,9 @@ impl Collectives {
         let arrived = |state: &State| state.mail.get(&route).is_some_and(|mail| !mail.is_empty());
         if !arrived(&state) {
             state.waiting.insert(route.to, place.to_owned());
-            state = self.wait(state, route.to, arrived)?;
+            let (waited, result) = self.wait(state, route.to, arrived);
+            result?;
+            state = waited;
         }
         let value = state.mail.get_mut(&route).and_then(VecDeque::pop_front);
         value.ok_or_else(|| Error::internal("mail that nobody holds"))
@@ -235,25 +345,23 @@ impl Collectives {
         mut state: MutexGuard<'s, State>,
         device: usize,
         is_over: impl Fn(&State) -> bool,
-    ) -> Result<MutexGuard<'s, State>> {
+    ) -> (MutexGuard<'s, State>, Result<()>) {
         let started = Instant::now();
         loop {
             if is_over(&state) {
                 state.waiting.remove(&device);
-                return Ok(state);
+                return (state, Ok(()));
             }
             // Mail for another route may have taken this device off the list.
             let waits = || "waits for a value of another device".to_owned();
             state.waiting.entry(device).or_insert_with(waits);
             self.check_deadlock(&mut state);
-            if let Some(failure) = &state.failure {
-                return Err(failure.clone());
+            if let Some(failure) = state.failure.clone() {
+                return (state, Err(failure));
             }
             let Some(rest) = self.timeout.checked_sub(started.elapsed()) else {
-                return Err(Error::new(
-                    Code::DeadlineExceeded,
-                    format!("waited {} s for other devices", self.timeout.as_secs()),
-                ));
+                let message = format!("waited {} s for other devices", self.timeout.as_secs());
+                return (state, Err(Error::new(Code::DeadlineExceeded, message)));
             };
             state = match self.changed.wait_timeout(state, rest) {
                 Ok((state, _)) => state,
@@ -263,12 +371,32 @@ impl Collectives {
     }
 }
 
-fn alike(these: &[Literal], those: &[Literal]) -> bool {
-    these.len() == those.len()
-        && these.iter().zip(those).all(|(this, that)| this.shape() == that.shape())
+/// One member less stays; the last one closes the meeting. Whether this was the last.
+fn leave(state: &mut State, meeting: &Meeting) -> bool {
+    let Some(attendance) = state.meetings.get_mut(meeting) else { return false };
+    attendance.left += 1;
+    let is_last = attendance.left == meeting.members.len();
+    if is_last {
+        state.meetings.remove(meeting);
+    }
+    is_last
 }
 
-fn shapes(values: &[Literal]) -> String {
-    let shapes: Vec<String> = values.iter().map(|value| value.shape().to_string()).collect();
-    shapes.join(", ")
+/// A device that stays at a meeting until everybody has finished there.
+struct Stay<'a> {
+    collectives: &'a Collectives,
+    meeting: Meeting,
+}
+
+impl Drop for Stay<'_> {
+    fn drop(&mut self) {
+        let mut state = self.collectives.lock();
+        if leave(&mut state, &self.meeting) {
+            self.collectives.changed.notify_all();
+        }
+        while state.meetings.contains_key(&self.meeting) {
+            let waited = self.collectives.changed.wait(state);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
 }
