@@ -253,6 +253,10 @@ def test_callbacks_of_divided_programs_happen_once(mesh):
     np.testing.assert_array_equal(jax.jit(body)(x), 2 * X + 1)
     jax.effects_barrier()
     assert sorted(seen) == [(), (8, 4), (8, 4)]
+    # Nothing is left of the result of such a call, not even a place in the plan.
+    jax.jit(lambda x: jax.debug.callback(see, x + 1))(x)
+    jax.effects_barrier()
+    assert len(seen) == 4
 
 
 def test_open_dimensions_are_cut_as_their_values_are():

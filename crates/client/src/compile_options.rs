@@ -60,8 +60,8 @@ pub(crate) fn overridden(
     for (name, value) in overrides {
         let found = Arc::make_mut(&mut flags).set(name, value);
         found.map_err(|mistake| match mistake {
-            Mistake::Value(wanted) => Error::invalid_argument(format!(
-                "compile option `{name}` is `{value}`; it takes {wanted}"
+            Mistake::Value { value_type, wanted } => Error::invalid_argument(format!(
+                "compile option `{name}`: '{value}' is not a valid {value_type} value. It takes {wanted}"
             )),
             Mistake::Unknown(_) | Mistake::NoFlag => {
                 Error::invalid_argument(format!("No such compile option: '{name}'"))

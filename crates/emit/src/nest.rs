@@ -39,10 +39,12 @@ impl Loop {
 /// The body of a nest: the index per dimension and the carried values; gives the next ones.
 pub(crate) type Body<'b> = dyn FnMut(&mut Emitter<'_>, &Index, &[Value]) -> Result<Vec<Value>> + 'b;
 
-/// Up to this size a loop is written out if its body is small.
+/// Up to this size a loop is written out if its body is small, and one whose loads lie along the loop around it.
 const STRAIGHT: i64 = 9;
+const STRAIGHT_ACROSS: i64 = 15;
 /// Lanes of vectors: a loop of so many inside of others is one, whose elements lie together, where in the lanes of
-/// an outer loop they would be apart. So are those of wide elements that nearly fill registers.
+/// an outer loop they would be apart, but four that functions are made of: they are worth more lanes. So are those
+/// of wide elements that nearly fill registers.
 const VECTORS: [i64; 2] = [4, 8];
 const WIDE: usize = 8;
 const VECTORS_OF_WIDE: std::ops::RangeInclusive<i64> = 5..=7;
@@ -86,11 +88,17 @@ impl Emitter<'_> {
         let alone = loops.len() == 1;
         let is_small = dims.iter().product::<i64>() < FEW_ELEMENTS;
         let wide = self.plan.store_width >= WIDE;
-        for each in loops.iter_mut().rev() {
+        let lies_across = self.plan.across(id).is_some_and(|across| {
+            let around = loops.len().checked_sub(2).and_then(|around| loops[around].members.last());
+            around.is_some_and(|member| member.0 == across.position)
+        });
+        for (inside, each) in loops.iter_mut().rev().enumerate() {
             let size = each.size();
+            let lies_across = lies_across && inside == 0;
             let fills = VECTORS.contains(&size) || (wide && VECTORS_OF_WIDE.contains(&size));
-            let is_vector = kind == LoopKind::Vector && fills;
-            if size > STRAIGHT
+            let is_narrow = size == VECTORS[0] && !wide && self.plan.body_functions > 0;
+            let is_vector = kind == LoopKind::Vector && fills && !is_narrow && !lies_across;
+            if size > (if lies_across { STRAIGHT_ACROSS } else { STRAIGHT })
                 || (is_vector && copies == 1 && !alone)
                 || copies * size > MOST_COPIES
                 || copies * size * self.plan.body_values > MOST_VALUES

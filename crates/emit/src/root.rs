@@ -37,7 +37,10 @@ pub(crate) fn look(module: &Module, id: InstructionId, aliases: &[Alias]) -> Res
         }
         let mut plan = plan.finished(&learned);
         plan.body_values = function.types.len() as i64;
-        function.body.walk(&mut |statement| plan.body_sines += i64::from(is_sine(statement)));
+        function.body.walk(&mut |statement| {
+            plan.body_sines += i64::from(is_sine(statement));
+            plan.body_functions += i64::from(is_function(statement));
+        });
         plan.store_width = learned.stores.iter().map(|store| store.width).min().unwrap_or(0);
         let cost = cost_of(module, id, &function);
         return Ok(Look { plan, cost, learned });
@@ -48,6 +51,14 @@ pub(crate) fn look(module: &Module, id: InstructionId, aliases: &[Alias]) -> Res
 fn is_sine(statement: &Statement) -> bool {
     let Statement::Let { op: kernel::Op::Unary(op, _), .. } = statement else { return false };
     op.is_maths() && !takes_turns(*op)
+}
+
+fn is_function(statement: &Statement) -> bool {
+    match statement {
+        Statement::Let { op: kernel::Op::Unary(op, _), .. } => op.is_maths(),
+        Statement::Let { op: kernel::Op::Binary(op, ..), .. } => op.is_maths(),
+        _ => false,
+    }
 }
 
 fn scratch(

@@ -1,9 +1,18 @@
-//! Names that somebody may have meant.
+//! Names that somebody may have meant, and XLA's own options.
 
+use crate::parse::Mistake;
 use crate::table::ROWS;
+use crate::value::Value;
 
-/// The fields of `DebugOptions` in XLA's `xla.proto`, sorted.
+/// The fields of `DebugOptions` in XLA's `xla.proto`, sorted; what jaxlib calls an invalid Boolean, integer or float if
+/// it is any text comes with its type.
 const XLA_OPTIONS: &str = include_str!("xla_options.txt");
+
+/// XLA's options, each with its type.
+fn xla_options() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let typed = XLA_OPTIONS.lines().map(|line| line.split_once(' ').unwrap_or((line, "")));
+    typed.chain(OTHER_XLA_FLAGS.iter().map(|&name| (name, "")))
+}
 
 /// Flags that XLA takes from the environment beside its options.
 const OTHER_XLA_FLAGS: &[&str] =
@@ -11,7 +20,21 @@ const OTHER_XLA_FLAGS: &[&str] =
 
 /// Whether XLA has an option of this name, honoured here or not.
 pub fn is_xla_option(name: &str) -> bool {
-    XLA_OPTIONS.lines().chain(OTHER_XLA_FLAGS.iter().copied()).any(|known| known == name)
+    xla_options().any(|(known, _)| known == name)
+}
+
+/// Whether one of XLA's options can have this value.
+pub(crate) fn check_xla_option(name: &str, value: &str) -> Result<(), Mistake> {
+    let (_, value_type) = xla_options()
+        .find(|(known, _)| *known == name)
+        .ok_or_else(|| Mistake::Unknown(nearest(name)))?;
+    match value_type {
+        "bool" => bool::parse(value).map(drop),
+        "integer" => i64::parse(value).map(drop),
+        "number" => value.parse::<f64>().map(drop).map_err(|_| "a number".to_owned()),
+        _ => Ok(()),
+    }
+    .map_err(|wanted| Mistake::Value { value_type, wanted })
 }
 
 /// Whether a compilation can be given an option of this name.
@@ -22,7 +45,7 @@ pub fn is_option(name: &str) -> bool {
 /// The known name that is most like this one, if any is like it.
 pub fn nearest(name: &str) -> Option<&'static str> {
     let ours = ROWS.iter().map(|row| row.name);
-    let known = ours.chain(XLA_OPTIONS.lines());
+    let known = ours.chain(xla_options().map(|(name, _)| name));
     let (distance, found) =
         known.map(|known| (distance(name, known), known)).min_by_key(|(distance, _)| *distance)?;
     (distance <= 1 + name.len() / 3).then_some(found)

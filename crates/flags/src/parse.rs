@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::nearest::{is_xla_option, nearest};
+use crate::nearest::check_xla_option;
 use crate::table::{Flags, ROWS};
 
 /// A flag that was not taken as it stands.
@@ -18,8 +18,8 @@ pub struct Warning {
 pub enum Mistake {
     /// There is no such flag; one like it may be what was meant.
     Unknown(Option<&'static str>),
-    /// The value is none; this would be one.
-    Value(String),
+    /// The value is none of this type; what is wanted would be one.
+    Value { value_type: &'static str, wanted: String },
     /// It does not begin with two dashes.
     NoFlag,
 }
@@ -31,7 +31,7 @@ impl fmt::Display for Warning {
                 write!(f, "unknown flag `{}` is ignored", self.flag)?;
                 nearest.map_or(Ok(()), |name| write!(f, "; did you mean `--{name}`?"))
             }
-            Mistake::Value(wanted) => {
+            Mistake::Value { wanted, .. } => {
                 write!(f, "flag `{}` is ignored: it takes {wanted}", self.flag)
             }
             Mistake::NoFlag => {
@@ -61,9 +61,9 @@ impl Flags {
     /// Sets one flag. An option of XLA's that means nothing here is as good as set.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), Mistake> {
         match ROWS.iter().find(|row| row.name == name) {
-            Some(row) => (row.set)(self, value).map_err(Mistake::Value),
-            None if is_xla_option(name) => Ok(()),
-            None => Err(Mistake::Unknown(nearest(name))),
+            Some(row) => (row.set)(self, value)
+                .map_err(|wanted| Mistake::Value { value_type: row.value_type, wanted }),
+            None => check_xla_option(name, value),
         }
     }
 }
@@ -116,8 +116,8 @@ mod tests {
     #[test]
     fn mistakes_are_warnings() {
         let mut flags = Flags::default();
-        let text =
-            "--xla_dumb_to=x --xla_dump_hlo_as_text=perhaps stray --xla_gpu_autotune_level=4";
+        let text = "--xla_dumb_to=x --xla_dump_hlo_as_text=perhaps stray --xla_gpu_autotune_level=4 \
+             --xla_gpu_autotune_level=high --xla_embed_ir_in_executable=x";
         let warnings: Vec<String> = flags.read(text).iter().map(Warning::to_string).collect();
         assert_eq!(
             warnings,
@@ -125,6 +125,8 @@ mod tests {
                 "unknown flag `--xla_dumb_to=x` is ignored; did you mean `--xla_dump_to`?",
                 "flag `--xla_dump_hlo_as_text=perhaps` is ignored: it takes `true` or `false`",
                 "`stray` is ignored: flags are written `--name=value`",
+                "flag `--xla_gpu_autotune_level=high` is ignored: it takes a whole number",
+                "flag `--xla_embed_ir_in_executable=x` is ignored: it takes `true` or `false`",
             ]
         );
         assert_eq!(flags, Flags::default());

@@ -415,8 +415,9 @@ impl Divider<'_> {
         let is_marker = matches!(
             &self.module[user].op, Op::CustomCall(call) if *call.custom_call_target == *"Sharding"
         );
-        let wanted = self.plan.tiles(user, 0)?;
-        (is_marker && wanted.summand_count() > 1).then(|| wanted.clone())
+        // Markers have one leaf; what else uses a value may have none.
+        let wanted = is_marker.then(|| self.plan.tiles(user, 0)).flatten()?;
+        (wanted.summand_count() > 1).then(|| wanted.clone())
     }
 
     /// What each device computes of an instruction.

@@ -2,6 +2,8 @@
 //! ops and computations, forwards first, then backwards, until nothing more is learnt. What is
 //! learnt only grows finer, so this ends.
 
+use std::ops::Range;
+
 use rustc_hash::FxHashMap;
 use rxla_base::{Result, SecondaryMap};
 use rxla_hlo::op::While;
@@ -21,8 +23,8 @@ const ROUNDS: usize = 32;
 
 pub(crate) struct Plan {
     partitions: usize,
-    /// By instruction the first of its leaves' slots, plus one.
-    first: SecondaryMap<Instruction, u32>,
+    /// By instruction its leaves' slots.
+    leaves: SecondaryMap<Instruction, Range<u32>>,
     slots: Vec<Slot>,
     rules: FxHashMap<InstructionId, Rule>,
     /// Computations of loops and branches, whose arguments lie as planned, and the instruction that
@@ -66,7 +68,7 @@ impl Plan {
     ) -> Result<Plan> {
         let mut plan = Plan {
             partitions,
-            first: SecondaryMap::default(),
+            leaves: SecondaryMap::default(),
             slots: Vec::new(),
             rules: FxHashMap::default(),
             bound: FxHashMap::default(),
@@ -129,7 +131,7 @@ impl Plan {
     }
 
     fn slot(&self, id: InstructionId, leaf: usize) -> Option<u32> {
-        Some(self.first[id].checked_sub(1)? + leaf as u32)
+        self.leaves[id].clone().nth(leaf)
     }
 
     fn new_slot(&mut self, dims: Option<Dims>) -> u32 {
@@ -139,11 +141,12 @@ impl Plan {
     }
 
     fn add_slots(&mut self, module: &Module, id: InstructionId) {
-        self.first[id] = self.slots.len() as u32 + 1;
+        let first = self.slots.len() as u32;
         for (_, leaf) in module[id].shape.leaves() {
             let dims = leaf.as_array().filter(|array| array.is_static());
             self.new_slot(dims.map(|array| array.dims.clone()));
         }
+        self.leaves[id] = first..self.slots.len() as u32;
     }
 
     fn find(&self, mut slot: u32) -> u32 {

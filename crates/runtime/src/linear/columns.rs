@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::change::products;
 use super::number::{Number, Real};
 use super::reflect::{reflection, subtract};
+use super::transposed;
 use crate::gemm::Compute;
 use crate::gemm::sets::for_each_set;
 
@@ -26,22 +27,22 @@ impl<T: Number> Columns<T> {
         // Columns that are a power of two apart would be in each other's way in the cache.
         let stride = high.next_multiple_of(16) + 16;
         let mut values = vec![T::default(); stride * which.len()];
-        for (i, row) in matrix.chunks(columns).enumerate() {
-            for (column, &value) in values.chunks_mut(stride).zip(&row[which.clone()]) {
-                column[i] = value;
-            }
-        }
+        assert!(which.start <= which.end && which.end <= columns);
+        let from = matrix.as_ptr().wrapping_add(which.start);
+        let sizes = [high, which.len()];
+        // SAFETY: the columns are in the matrix, and there is room for them.
+        unsafe { transposed::copy((from, columns), (values.as_mut_ptr(), stride), sizes) };
         Columns { values, stride, high }
     }
 
     /// Puts them in a matrix, from a column on.
     pub(super) fn store(&self, matrix: &mut [T], columns: usize, first: usize) {
         let count = self.values.len() / self.stride;
-        for (i, row) in matrix.chunks_mut(columns).enumerate() {
-            for (value, column) in row[first..first + count].iter_mut().zip(self.each()) {
-                *value = column[i];
-            }
-        }
+        assert!(first + count <= columns && matrix.len() / columns == self.high);
+        let into = matrix.as_mut_ptr().wrapping_add(first);
+        let from = (self.values.as_ptr(), self.stride);
+        // SAFETY: the columns are in the matrix, and all of them are here.
+        unsafe { transposed::copy(from, (into, columns), [count, self.high]) };
     }
 
     /// The vectors of reflections, row by row, with what is not stored of them.
@@ -63,15 +64,29 @@ impl<T: Number> Columns<T> {
         unsafe { factor(&mut self.values, [self.stride, self.high], taus) };
     }
 
+    /// What is on and above the diagonal, as a matrix.
+    pub(super) fn triangle(&self) -> Vec<T> {
+        let wide = self.values.len() / self.stride;
+        let mut triangle = vec![T::default(); wide * wide];
+        for (j, column) in self.values.chunks(self.stride).enumerate() {
+            (0..=j).for_each(|i| triangle[i * wide + j] = column[i]);
+        }
+        triangle
+    }
+
+    /// Multiplies the columns by a square, whose elements are told by row and column.
+    pub(super) fn multiply(&mut self, square: impl Fn(usize, usize) -> T) {
+        let wide = self.values.len() / self.stride;
+        let square: Vec<T> = (0..wide * wide).map(|k| square(k / wide, k % wide)).collect();
+        // SAFETY: it asks for nothing but instructions, which it sees to.
+        unsafe { multiply(&mut self.values, self.stride, &square) };
+    }
+
     /// Makes of reflections the first columns of their product.
     pub(super) fn expand(&mut self, taus: &[T]) {
         assert!(taus.len() <= self.high && taus.len() * self.stride <= self.values.len());
         // SAFETY: it asks for nothing but instructions, which it sees to.
         unsafe { expand(&mut self.values, [self.stride, self.high], taus) };
-    }
-
-    fn each(&self) -> impl Iterator<Item = &[T]> {
-        self.values.chunks(self.stride)
     }
 }
 
@@ -136,6 +151,42 @@ unsafe fn expand_body<T: Number>(values: &mut [T], [stride, high]: [usize; 2], t
         let factor = tau.negative();
         column.iter_mut().for_each(|value| *value = value.times(factor));
         column[0] = one.plus(factor);
+    }
+}
+
+for_each_set! {
+    /// See [`Columns::multiply`].
+    ///
+    /// # Safety
+    ///
+    /// None but that of the instruction set, which is seen to.
+    unsafe fn multiply[Number] = multiply_body(values: &mut [T], stride: usize, square: &[T]) -> ()
+}
+
+/// # Safety
+///
+/// See `multiply`.
+#[inline(always)]
+unsafe fn multiply_body<T: Number>(values: &mut [T], stride: usize, square: &[T]) {
+    /// Rows at once, of which there is a copy.
+    const ROWS: usize = 256;
+    let wide = values.len() / stride;
+    let mut rows = vec![T::default(); wide * ROWS];
+    for begin in (0..stride).step_by(ROWS) {
+        let count = ROWS.min(stride - begin);
+        for (copy, column) in rows.chunks_mut(ROWS).zip(values.chunks(stride)) {
+            copy[..count].copy_from_slice(&column[begin..][..count]);
+        }
+        for (place, column) in values.chunks_mut(stride).enumerate() {
+            let column = &mut column[begin..][..count];
+            column.fill(T::default());
+            for (element, copy) in rows.chunks(ROWS).enumerate() {
+                let factor = square[element * wide + place];
+                for (sum, &value) in column.iter_mut().zip(copy) {
+                    *sum = sum.plus_product(factor, value);
+                }
+            }
+        }
     }
 }
 

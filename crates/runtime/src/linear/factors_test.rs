@@ -99,6 +99,8 @@ fn reflections_multiply_to_the_matrix() {
         (1, 6, 1),
         (1, 37, 37),
         (1, 70, 50),
+        (1, 100, 2),
+        (2, 250, 7),
     ];
     for (batch, rows, columns) in sizes {
         for scale in [1.0, 1e-30, 1e30] {
@@ -318,6 +320,10 @@ fn singular_vectors_multiply_to_the_matrix() {
         (1, 20, 70),
         (2, 30, 9),
         (1, 90, 17),
+        (1, 40, 1),
+        (2, 100, 3),
+        (1, 2, 300),
+        (1, 250, 7),
     ];
     for (batch, rows, columns) in sizes {
         for scale in [1.0, 1e-25, 1e25] {

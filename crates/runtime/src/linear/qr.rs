@@ -171,10 +171,12 @@ pub(super) fn expand_matrix<T: Number>(
         // SAFETY: it asks for nothing but instructions, which it sees to.
         return unsafe { expand(matrix, columns, taus) };
     }
-    for (i, row) in matrix.chunks_mut(columns).enumerate().skip(taus.len()) {
-        row[taus.len()..].fill(T::default());
-        if i < columns {
-            row[i] = T::of(T::Part::ONE, T::Part::ZERO);
+    if taus.len() < columns {
+        for (i, row) in matrix.chunks_mut(columns).enumerate().skip(taus.len()) {
+            row[taus.len()..].fill(T::default());
+            if i < columns {
+                row[i] = T::of(T::Part::ONE, T::Part::ZERO);
+            }
         }
     }
     let block = block(taus.len());

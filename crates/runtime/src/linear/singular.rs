@@ -5,6 +5,7 @@ use num_complex::Complex;
 use rxla_base::{Error, Result};
 
 use super::change::{Change, multiply_rows};
+use super::columns::Columns;
 use super::eigen::Wanted;
 use super::number::{Number, Real, Strided};
 use super::qr::{expand_matrix, factor_matrix, reflect_columns};
@@ -153,14 +154,21 @@ unsafe fn solve_body<T: Number>(
     // Columns of the basis that the longer vectors make.
     let breadth = if turned { right.len() / columns.max(1) } else { left.len() / rows.max(1) };
     // Much higher than wide, it is a basis times a triangle, which has the same values and shorter vectors.
-    let mut factors = None;
-    if suits_triangle(high, wide) {
+    let (mut factors, mut columns_of_few) = (None, None);
+    if suits_columns(high, wide) && breadth <= wide {
+        let mut few = Columns::copied(&tall, wide, 0..wide);
+        let mut taus = vec![T::default(); wide];
+        few.factor(&mut taus);
+        tall = few.triangle();
+        columns_of_few = Some((few, taus));
+    } else if suits_triangle(high, wide) {
         let mut taus = vec![T::default(); wide];
         factor_matrix(context, &mut tall, wide, &mut taus);
         let triangle = triangle_of(&tall, wide);
         factors = Some((std::mem::replace(&mut tall, triangle), taus));
     }
-    let (height, across) = if factors.is_some() { (wide, wide) } else { (high, breadth) };
+    let is_triangle = factors.is_some() || columns_of_few.is_some();
+    let (height, across) = if is_triangle { (wide, wide) } else { (high, breadth) };
     let mut beside = vec![T::Part::ZERO; wide];
     let mut taus = vec![T::default(); 2 * wide];
     let (left_taus, right_taus) = taus.split_at_mut(wide);
@@ -202,16 +210,22 @@ unsafe fn solve_body<T: Number>(
     } else {
         &mut *left
     };
-    for (element, row) in basis.chunks_mut(breadth).enumerate() {
-        if element < height {
-            for (place, value) in row[..across].iter_mut().enumerate() {
-                *value = long.get(from(place), element);
-            }
-            row[across..].fill(T::default());
-        } else {
-            row.fill(T::default());
-            if let Some(value) = row.get_mut(element) {
-                *value = T::of(T::Part::ONE, T::Part::ZERO);
+    if let Some((mut few, taus)) = columns_of_few {
+        few.expand(&taus);
+        few.multiply(|element, place| long.get(from(place), element));
+        few.store(basis, breadth, 0);
+    } else {
+        for (element, row) in basis.chunks_mut(breadth).enumerate() {
+            if element < height {
+                for (place, value) in row[..across].iter_mut().enumerate() {
+                    *value = long.get(from(place), element);
+                }
+                row[across..].fill(T::default());
+            } else {
+                row.fill(T::default());
+                if let Some(value) = row.get_mut(element) {
+                    *value = T::of(T::Part::ONE, T::Part::ZERO);
+                }
             }
         }
     }
@@ -245,8 +259,15 @@ unsafe fn solve_body<T: Number>(
 /// Whether a matrix is so much higher than wide that it is made a triangle first: half of the arithmetic with two
 /// diagonals, and all of the turns of rows that are not in the triangle, become products of blocks.
 fn suits_triangle(high: usize, wide: usize) -> bool {
-    const LEAST: usize = 8;
-    wide >= LEAST && 3 * high >= 5 * wide
+    wide > FEW && 3 * high >= 5 * wide
+}
+
+/// Columns that are better left as columns where they are much longer than many.
+const FEW: usize = 7;
+
+/// Whether a matrix is made a triangle column by column.
+fn suits_columns(high: usize, wide: usize) -> bool {
+    (1..=FEW).contains(&wide) && high >= 32 * wide
 }
 
 /// The triangle of a factored matrix.

@@ -31,13 +31,132 @@ pub(super) unsafe fn copy<T: Number>(
             }
         }
     }
-    for j in 0..columns {
-        let first = if j < turned[1] { turned[0] } else { 0 };
-        for i in first..rows {
-            // SAFETY: the caller's promise.
-            unsafe { into.add(j * column + i).write(*from.add(i * row + j)) };
+    // What is left: rows below the squares, and columns beside them.
+    // SAFETY: the caller's promise.
+    unsafe {
+        let below = (from.add(turned[0] * row), row);
+        few(below, (into.add(turned[0]), column), [rows - turned[0], turned[1]]);
+        few(
+            (from.add(turned[1]), row),
+            (into.add(turned[1] * column), column),
+            [rows, columns - turned[1]],
+        );
+    }
+}
+
+for_each_set! {
+    /// Copies where rows or columns are few.
+    ///
+    /// # Safety
+    ///
+    /// As for [`copy`].
+    unsafe fn few[T: Number] =
+        few_body(from: (*const T, usize), into: (*mut T, usize), sizes: [usize; 2]) -> ()
+}
+
+/// # Safety
+///
+/// See `few`.
+#[inline(always)]
+unsafe fn few_body<T: Number>(
+    (from, row): (*const T, usize),
+    (into, column): (*mut T, usize),
+    [rows, columns]: [usize; 2],
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        // Where nothing lies between the few, several of the many are vectors side by side.
+        let done = match (columns == row, columns, rows == column, rows) {
+            (true, 2, ..) => apart::<T, 2>(from, (into, column), rows),
+            (true, 3, ..) => apart::<T, 3>(from, (into, column), rows),
+            (true, 4, ..) => apart::<T, 4>(from, (into, column), rows),
+            (true, 5, ..) => apart::<T, 5>(from, (into, column), rows),
+            (true, 6, ..) => apart::<T, 6>(from, (into, column), rows),
+            (true, 7, ..) => apart::<T, 7>(from, (into, column), rows),
+            (true, 8, ..) => apart::<T, 8>(from, (into, column), rows),
+            (_, _, true, 2) => together::<T, 2>((from, row), into, columns),
+            (_, _, true, 3) => together::<T, 3>((from, row), into, columns),
+            (_, _, true, 4) => together::<T, 4>((from, row), into, columns),
+            (_, _, true, 5) => together::<T, 5>((from, row), into, columns),
+            (_, _, true, 6) => together::<T, 6>((from, row), into, columns),
+            (_, _, true, 7) => together::<T, 7>((from, row), into, columns),
+            (_, _, true, 8) => together::<T, 8>((from, row), into, columns),
+            _ => 0,
+        };
+        let [first_row, first_column] = if columns == row { [done, 0] } else { [0, done] };
+        if columns <= rows {
+            for i in first_row..rows {
+                for j in first_column..columns {
+                    into.add(j * column + i).write(*from.add(i * row + j));
+                }
+            }
+        } else {
+            for j in first_column..columns {
+                for i in first_row..rows {
+                    into.add(j * column + i).write(*from.add(i * row + j));
+                }
+            }
         }
     }
+}
+
+/// Elements of a column, or of a row, that are copied at once.
+const MANY: usize = 16;
+
+/// Takes rows apart that lie side by side, as many as are whole blocks: so many.
+///
+/// # Safety
+///
+/// As for [`copy`], with `FEW` columns that are the rows' length.
+#[inline(always)]
+unsafe fn apart<T: Number, const FEW: usize>(
+    from: *const T,
+    (into, column): (*mut T, usize),
+    rows: usize,
+) -> usize {
+    let whole = rows / MANY * MANY;
+    for begin in (0..whole).step_by(MANY) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let block = from.add(begin * FEW).cast::<[[T; FEW]; MANY]>().read();
+            for j in 0..FEW {
+                let mut values = [T::default(); MANY];
+                for i in 0..MANY {
+                    values[i] = block[i][j];
+                }
+                into.add(j * column + begin).cast::<[T; MANY]>().write(values);
+            }
+        }
+    }
+    whole
+}
+
+/// Puts columns together that lie side by side, as many as are whole blocks: so many.
+///
+/// # Safety
+///
+/// As for [`copy`], with `FEW` rows that are the columns' length.
+#[inline(always)]
+unsafe fn together<T: Number, const FEW: usize>(
+    (from, row): (*const T, usize),
+    into: *mut T,
+    columns: usize,
+) -> usize {
+    let whole = columns / MANY * MANY;
+    for begin in (0..whole).step_by(MANY) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut block = [[T::default(); FEW]; MANY];
+            for i in 0..FEW {
+                let values = from.add(i * row + begin).cast::<[T; MANY]>().read();
+                for j in 0..MANY {
+                    block[j][i] = values[j];
+                }
+            }
+            into.add(begin * FEW).cast::<[[T; FEW]; MANY]>().write(block);
+        }
+    }
+    whole
 }
 
 /// Copies a square as its adjoint.
@@ -98,7 +217,13 @@ mod tests {
     use crate::gemm::sets::forced;
 
     fn check<T: Kind>(rows: usize, columns: usize) {
-        let (row, column) = (columns + 3, rows + 2);
+        check_apart::<T>(rows, columns, 3, 2);
+        check_apart::<T>(rows, columns, 0, 2);
+        check_apart::<T>(rows, columns, 3, 0);
+    }
+
+    fn check_apart<T: Kind>(rows: usize, columns: usize, beside: usize, below: usize) {
+        let (row, column) = (columns + beside, rows + below);
         let matrix = narrow::<T>(&numbers::<T>(rows * row));
         let mut result = vec![T::NAN; columns * column];
         // SAFETY: both are as large as that.
@@ -114,7 +239,10 @@ mod tests {
     #[test]
     fn elements_are_where_they_belong() {
         forced::each(|| {
-            for (rows, columns) in [(1, 1), (4, 4), (3, 17), (16, 8), (33, 21), (40, 64)] {
+            for (rows, columns) in [(1, 1), (4, 4), (3, 17), (16, 8), (33, 21), (40, 64)]
+                .into_iter()
+                .chain((2..=9).flat_map(|few| [(few, 35), (35, few)]))
+            {
                 check::<f32>(rows, columns);
                 check::<f64>(rows, columns);
                 check::<C>(rows, columns);

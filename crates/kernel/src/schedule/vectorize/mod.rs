@@ -184,9 +184,10 @@ impl Vectorizer<'_> {
         )
         .ok()?;
         let class = |value| classes.get(value);
-        let groups = groups(self.function, &class, &self.constants, &self.sums, &source.body);
+        let mut groups = groups(self.function, &class, &self.constants, &self.sums, &source.body);
         let data = width::data_width(self.function, &classes, &source.carried, &source.body);
         let mut full = (self.vector_bytes / data).clamp(2, 64) as u16;
+        groups.retain(|group| group.suits(full, self.vector_bytes));
         let (loads, weight) = loop {
             let mut loads =
                 load_groups(self.function, &class, &self.constants, &self.sums, &source.body);
@@ -216,7 +217,7 @@ impl Vectorizer<'_> {
         if apart > 0 && weight.operations < apart && (weight.narrow > 0 || self.vector_bytes < 64) {
             return None;
         }
-        if weight.scatters > 0 && weight.operations < 4 * weight.scatters {
+        if weight.scatters > 0 && weight.all_operations() < 4 * weight.scatters {
             return None;
         }
         let copies = match (reduces, weight.operations) {

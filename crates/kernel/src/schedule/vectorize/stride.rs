@@ -14,9 +14,13 @@ pub(super) fn is_short(step: i64) -> bool {
     (2..=4).contains(&step)
 }
 
-/// How many stores may fill what lies between: those for which shuffles are fewer than elements.
-fn may_take_turns(step: i64) -> bool {
-    is_short(step) || step == 8
+/// Stores that fill what lies between, at most.
+const MOST_TURNS: i64 = 16;
+
+/// What a vector takes of so many whose lanes take turns: halves are put together by one shuffle, and an odd
+/// number by one that costs `any` for each of the others.
+fn cost_of_turns(count: i64, any: i64) -> i64 {
+    if count % 2 == 0 { 1 + cost_of_turns(count / 2, any) } else { any * (count - 1) }
 }
 
 /// Stores of the body that together write every element: the positions of the statements, in the
@@ -27,6 +31,14 @@ pub(super) struct Group {
 }
 
 impl Group {
+    /// Whether shuffles are fewer than elements of the vectors, in registers of so many bytes. Any lanes of two
+    /// are put into one by an instruction where these have 64, else by about three.
+    pub(super) fn suits(&self, lanes: u16, vector_bytes: usize) -> bool {
+        let count = self.stores.len() as i64;
+        let any = if vector_bytes >= 64 { 1 } else { 3 };
+        is_short(count) || cost_of_turns(count, any) <= i64::from(lanes)
+    }
+
     /// The store in whose place all are done.
     pub(super) fn last(&self) -> usize {
         self.stores.iter().copied().max().unwrap_or_default()
@@ -195,7 +207,7 @@ pub(super) fn groups(
         let Some(Class::Affine(step)) = address(classes(*base), classes(*index), ty) else {
             continue;
         };
-        if !may_take_turns(step) || classes(*base) != Class::Uniform {
+        if !(2..=MOST_TURNS).contains(&step) || classes(*base) != Class::Uniform {
             continue;
         }
         let (terms, constant) = sums.terms(constants, *index);

@@ -38,7 +38,7 @@ fn same_over(count: i32, text: &str, is_in_lanes: bool) {
                 // Small whole numbers: sums of them are exact in any order.
                 let numbers = (0..count).map(|i| ((i * 37 + 11) % 64) as f32);
                 let input = memory.add(numbers.flat_map(f32::to_le_bytes).collect());
-                let output = memory.add(vec![0; 1024]);
+                let output = memory.add(vec![0; 4096]);
                 let arguments = [input, output, length as u64];
                 let result = evaluate_alone(module, FunctionId(0), &arguments, &mut memory);
                 result.unwrap_or_else(|error| panic!("{error}\n{text}"));

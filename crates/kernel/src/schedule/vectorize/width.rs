@@ -171,12 +171,16 @@ impl Weight {
     /// are long chains.
     pub(super) fn copies_of_functions(&self, copies: Copies) -> u16 {
         const MOST_OPERATIONS: usize = 1000;
-        const OPERATIONS_OF_FUNCTION: usize = 40;
         if copies == Copies::Few || self.alone {
             return 1;
         }
-        let operations = self.operations + OPERATIONS_OF_FUNCTION * self.functions;
-        1 << (MOST_OPERATIONS / operations).clamp(1, 4).ilog2()
+        1 << (MOST_OPERATIONS / self.all_operations()).clamp(1, 4).ilog2()
+    }
+
+    /// Operations, those of functions' approximations included.
+    pub(super) fn all_operations(&self) -> usize {
+        const OPERATIONS_OF_FUNCTION: usize = 40;
+        self.operations + OPERATIONS_OF_FUNCTION * self.functions
     }
 }
 

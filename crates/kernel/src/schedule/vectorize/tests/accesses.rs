@@ -127,22 +127,25 @@ fn stores_that_take_turns() {
            store %out[%k], %x
          }";
     same(&over_input(complex), true);
-    for step in [3, 4, 8] {
+    for step in 3..=17 {
         let stores: String = (0..step)
             .map(|part| {
                 format!(
                     "%c{part}: i64 = constant {part}
                      %k{part}: i64 = add %c{part}, %k
-                     %f{part}: f32 = add %x, %f
-                     %x{part}: f32 = mul %f{part}, %f
-                     store %out[%k{part}], %f{part}"
+                     %d{part}: f32 = add %x, %f
+                     %e{part}: f32 = mul %d{part}, %f
+                     %f{part}: f32 = sub %e{part}, %x
+                     %g{part}: f32 = mul %f{part}, %d{part}
+                     %h{part}: f32 = add %g{part}, %d{part}
+                     store %out[%k{part}], %h{part}"
                 )
             })
             .collect();
         let body = format!(
             "%step: i64 = constant {step}
              %f: f32 = constant 7.0
-             %most: i64 = constant 31
+             %most: i64 = constant 37
              %short: i64 = smin %n, %most
              for vector %i in %zero..%short step 1 {{
                %k: i64 = mul %i, %step
@@ -151,6 +154,9 @@ fn stores_that_take_turns() {
              }}"
         );
         same(&over_input(&body), true);
+        let mut module = crate::text::parse(&over_input(&body)).unwrap();
+        vectorize(&mut module.functions[0], &Target { vector_bits: 512, copies: Copies::Few });
+        assert_eq!(module.to_string().contains("shuffle"), step <= 16, "{step}");
     }
     // Loops between the stores that read elsewhere.
     let text = over_input(
