@@ -8,7 +8,7 @@
 
 use rxla_base::Result;
 use rxla_hlo::{ArrayShape, ElementType};
-use rxla_kernel::{BinaryOp, Builder, LoopKind, Op, Value};
+use rxla_kernel::{BinaryOp, Builder, LoopKind, Op, Scalar, Value};
 
 use crate::affine::{Affine, Index};
 use crate::emitter::{Emitter, Placed};
@@ -202,7 +202,7 @@ impl Emitter<'_> {
         at: &Affine,
     ) -> Result<Option<Placed>> {
         let Some(staging) = self.staging else { return Ok(None) };
-        if self.floor > self.base || shape.element_type.is_complex() {
+        if self.floor > self.base {
             return Ok(None);
         }
         let terms = self.value_terms(at);
@@ -273,10 +273,8 @@ fn turn(
     block: Value,
 ) {
     let size = staging.block as usize;
-    let scalar = scalar_of(element_type);
-    // Truth values are bytes in memory; vectors of them are not.
-    let scalar = if scalar == rxla_kernel::Scalar::I1 { rxla_kernel::Scalar::I8 } else { scalar };
-    let row_type = scalar.vector(size as u16);
+    let (scalar, parts) = moved_as(element_type);
+    let row_type = scalar.vector((size * parts) as u16);
     let distance = b.index(along);
     let first = b.mul(staging.along_start, distance);
     let first = b.add(first, staging.across_start);
@@ -285,6 +283,8 @@ fn turn(
         .map(|row| {
             let offset = b.index(along * row as i64);
             let at = b.add(first, offset);
+            let count = b.index(parts as i64);
+            let at = b.mul(at, count);
             b.load(row_type, base, at)
         })
         .collect();
@@ -294,8 +294,9 @@ fn turn(
         let mut next = Vec::with_capacity(size);
         for row in 0..half {
             for part in 0..2 {
-                let lanes = (0..size)
-                    .map(|lane| (part * half + lane / 2 + lane % 2 * size) as u16)
+                let element = |lane: usize| part * half + lane / 2 + lane % 2 * size;
+                let lanes = (0..size * parts)
+                    .map(|lane| (element(lane / parts) * parts + lane % parts) as u16)
                     .collect();
                 next.push(b.op(row_type, Op::Shuffle(rows[row], rows[row + half], lanes)));
             }
@@ -303,7 +304,20 @@ fn turn(
         rows = next;
     }
     for (row, value) in rows.into_iter().enumerate() {
-        let at = b.index((row * size) as i64);
+        let at = b.index((row * size * parts) as i64);
         b.store(block, at, value);
+    }
+}
+
+/// As what elements are moved, and how many of these one is. Truth values are bytes in memory; vectors of them are
+/// not. Both parts of a complex number go together.
+fn moved_as(element_type: ElementType) -> (Scalar, usize) {
+    match element_type {
+        ElementType::C64 => (Scalar::I64, 1),
+        ElementType::C128 => (Scalar::I64, 2),
+        _ => match scalar_of(element_type) {
+            Scalar::I1 => (Scalar::I8, 1),
+            scalar => (scalar, 1),
+        },
     }
 }

@@ -41,6 +41,13 @@ fn transposes_and_slices() {
     check(&one("bf16[2,70,40]", "transpose dimensions={0,2,1}", &["bf16[2,40,70]"]));
     check(&one("f64[33,16]", "transpose dimensions={1,0}", &["f64[16,33]"]));
     check(&one("pred[32,48]", "transpose dimensions={1,0}", &["pred[48,32]"]));
+    check(&one("c64[33,40]", "transpose dimensions={1,0}", &["c64[40,33]"]));
+    check(&one("c128[2,21,16]", "transpose dimensions={0,2,1}", &["c128[2,16,21]"]));
+    // Short rows, of which every element comes from a row of its own.
+    for columns in [3, 4, 5, 8, 12, 15] {
+        let (to, from) = (format!("f32[70,{columns}]"), format!("f32[{columns},70]"));
+        check(&one(&to, "transpose dimensions={1,0}", &[&from]));
+    }
     check(&one("s8[20,3,35]", "transpose dimensions={2,1,0}", &["s8[35,3,20]"]));
     check(&one("f32[3,4,20,30]", "transpose dimensions={0,3,1,2}", &["f32[3,20,30,4]"]));
     check(&one("f32[2,20,30,17]", "transpose dimensions={0,2,3,1}", &["f32[2,17,20,30]"]));

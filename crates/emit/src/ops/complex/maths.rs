@@ -5,8 +5,16 @@ use rxla_kernel::{BinaryOp, Builder, ComparePredicate, UnaryOp, Value};
 /// A complex number in `f64` parts.
 pub(super) type Z = (Value, Value);
 
-/// A builder of values of type `f64` and conditions on them.
-pub(super) struct Maths<'a>(pub(super) &'a mut Builder);
+/// A builder of values of type `f64` and conditions on them, and where the values come from.
+pub(super) struct Maths<'a>(pub(super) &'a mut Builder, pub(super) Width);
+
+/// The type that values were converted from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Width {
+    /// Or narrower: neither squares of such numbers nor their squares leave `f64`.
+    F32,
+    F64,
+}
 
 impl Maths<'_> {
     pub(super) fn number(&mut self, value: f64) -> Value {
@@ -124,6 +132,18 @@ impl Maths<'_> {
     /// √(x² + y²), scaled by a power of two where squares would leave the type.
     pub(super) fn hypot(&mut self, x: Value, y: Value) -> Value {
         let (a, b) = (self.abs(x), self.abs(y));
+        let result = match self.1 {
+            Width::F32 => self.root_of_squares(a, b),
+            Width::F64 => self.scaled_hypot(a, b),
+        };
+        // Also beside a NaN.
+        let (ia, ib) = (self.is_infinite(a), self.is_infinite(b));
+        let infinite = self.or(ia, ib);
+        let infinity = self.number(f64::INFINITY);
+        self.select(infinite, infinity, result)
+    }
+
+    fn scaled_hypot(&mut self, a: Value, b: Value) -> Value {
         let large = self.larger(a, b);
         let huge = self.is(ComparePredicate::FGt, large, 1e150);
         let tiny = self.is(ComparePredicate::FLt, large, 1e-140);
@@ -134,14 +154,13 @@ impl Maths<'_> {
         let back = self.select(tiny, down, one);
         let back = self.select(huge, up, back);
         let (sa, sb) = (self.mul(a, scale), self.mul(b, scale));
-        let (aa, bb) = (self.mul(sa, sa), self.mul(sb, sb));
+        let root = self.root_of_squares(sa, sb);
+        self.mul(root, back)
+    }
+
+    fn root_of_squares(&mut self, a: Value, b: Value) -> Value {
+        let (aa, bb) = (self.mul(a, a), self.mul(b, b));
         let sum = self.add(aa, bb);
-        let root = self.sqrt(sum);
-        let result = self.mul(root, back);
-        // Also beside a NaN.
-        let (ia, ib) = (self.is_infinite(a), self.is_infinite(b));
-        let infinite = self.or(ia, ib);
-        let infinity = self.number(f64::INFINITY);
-        self.select(infinite, infinity, result)
+        self.sqrt(sum)
     }
 }

@@ -11,7 +11,7 @@ use rxla_hlo::op::{BinaryKind, UnaryKind};
 use rxla_kernel::{Builder, Convert, Scalar, UnaryOp, Value};
 
 use self::arithmetic::{divide, goes_before, multiply};
-use self::maths::{Maths, Z};
+use self::maths::{Maths, Width, Z};
 use crate::Element;
 
 /// `Ok(None)` for functions that complex numbers do not have.
@@ -26,7 +26,7 @@ pub(super) fn unary(b: &mut Builder, kind: UnaryKind, x: Element) -> Result<Opti
         }
         UnaryKind::Abs => {
             let (scalar, z) = widened(b, (re, im));
-            let size = Maths(b).hypot(z.0, z.1);
+            let size = Maths(b, width(scalar)).hypot(z.0, z.1);
             return Ok(Some(Element::One(b.convert(Convert::Float, size, scalar))));
         }
         UnaryKind::Acos => inverse::acos,
@@ -60,7 +60,7 @@ pub(super) fn unary(b: &mut Builder, kind: UnaryKind, x: Element) -> Result<Opti
         | UnaryKind::RoundNearestEven => return Ok(None),
     };
     let (scalar, z) = widened(b, (re, im));
-    let w = function(&mut Maths(b), z);
+    let w = function(&mut Maths(b, width(scalar)), z);
     Ok(Some(narrowed(b, scalar, w)))
 }
 
@@ -86,7 +86,7 @@ pub(super) fn binary(
         }
         BinaryKind::Atan2 | BinaryKind::Power => {
             let ((scalar, x), (_, y)) = (widened(b, x), widened(b, y));
-            let m = &mut Maths(b);
+            let m = &mut Maths(b, width(scalar));
             let w = if kind == BinaryKind::Power {
                 power::power(m, x, y)
             } else {
@@ -112,6 +112,10 @@ fn widened(b: &mut Builder, (re, im): (Value, Value)) -> (Scalar, Z) {
     let scalar = b.ty(re).scalar;
     let re = b.convert(Convert::Float, re, Scalar::F64);
     (scalar, (re, b.convert(Convert::Float, im, Scalar::F64)))
+}
+
+fn width(scalar: Scalar) -> Width {
+    if scalar == Scalar::F64 { Width::F64 } else { Width::F32 }
 }
 
 fn narrowed(b: &mut Builder, scalar: Scalar, w: Z) -> Element {

@@ -3,14 +3,13 @@
 use rxla_kernel::{BinaryOp, ComparePredicate, UnaryOp, Value};
 
 use super::arithmetic::{divide, multiply};
-use super::maths::{Maths, Z};
+use super::maths::{Maths, Width, Z};
 
-/// The root with non-negative real part; below the cut the imaginary part is negative.
-pub(super) fn sqrt(m: &mut Maths<'_>, z: Z) -> Z {
-    let (a0, b0) = z;
-    let (size_a, size_b) = (m.abs(a0), m.abs(b0));
+/// What to multiply a number by before its root is taken, and the root by then. Powers of four, so that roots of scales
+/// are exact, keep the sum in it away from both ends.
+fn scales_of_root(m: &mut Maths<'_>, (a, b): Z) -> (Value, Value) {
+    let (size_a, size_b) = (m.abs(a), m.abs(b));
     let largest = m.larger(size_a, size_b);
-    // Powers of four, so that roots of scales are exact, keep the sum below away from both ends.
     let huge = m.is(ComparePredicate::FGt, largest, 1e300);
     let tiny = m.is(ComparePredicate::FLt, largest, 1e-290);
     let (one, down, up) = (m.number(1.0), m.number(0.0625), m.number(2f64.powi(108)));
@@ -18,8 +17,17 @@ pub(super) fn sqrt(m: &mut Maths<'_>, z: Z) -> Z {
     let scale = m.select(huge, down, scale);
     let (root_up, root_down) = (m.number(4.0), m.number(2f64.powi(-54)));
     let root = m.select(tiny, root_down, one);
-    let root = m.select(huge, root_up, root);
-    let (a, b) = (m.mul(a0, scale), m.mul(b0, scale));
+    (scale, m.select(huge, root_up, root))
+}
+
+/// The root with non-negative real part; below the cut the imaginary part is negative.
+pub(super) fn sqrt(m: &mut Maths<'_>, z: Z) -> Z {
+    let (a0, b0) = z;
+    let scales = (m.1 == Width::F64).then(|| scales_of_root(m, z));
+    let (a, b) = match scales {
+        Some((scale, _)) => (m.mul(a0, scale), m.mul(b0, scale)),
+        None => z,
+    };
     let size = m.hypot(a, b);
     let abs_a = m.abs(a);
     let sum = m.add(abs_a, size);
@@ -28,7 +36,10 @@ pub(super) fn sqrt(m: &mut Maths<'_>, z: Z) -> Z {
     let abs_b = m.abs(b);
     let twice = m.scaled(2.0, t);
     let other = m.div(abs_b, twice);
-    let (t, other) = (m.mul(t, root), m.mul(other, root));
+    let (t, other) = match scales {
+        Some((_, root)) => (m.mul(t, root), m.mul(other, root)),
+        None => (t, other),
+    };
     let right = (t, m.copysign(other, b));
     let left = (other, m.copysign(t, b));
     let is_right = m.is(ComparePredicate::FGe, a, 0.0);
