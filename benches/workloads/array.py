@@ -114,6 +114,16 @@ def fluxes_in_short_rows_f64():
 
 
 @workload("elementwise")
+def exp_in_rows_of_5_5m():
+    return lambda x, y: jnp.exp(x[:, None] * y), [normal(MILLION), normal(5)]
+
+
+@workload("elementwise")
+def vander_1m_by_5():
+    return lambda x: jnp.vander(x, 5), [uniform(MILLION, low=-2.0, high=2.0)]
+
+
+@workload("elementwise")
 def adamw_update_4m():
     def program(p, g, m, v):
         m = np.float32(0.9) * m + np.float32(0.1) * g
@@ -247,6 +257,8 @@ def _move(name, function, *args):
 _move("transpose_4096x4096", jnp.transpose, lambda: normal(4096, 4096))
 _move("transpose_bf16_4096x4096", jnp.transpose, lambda: normal(4096, 4096).astype(BF16))
 _move("transpose_nchw_nhwc", lambda x: x.transpose(0, 2, 3, 1), lambda: normal(8, 64, 112, 112))
+_move("transpose_c64_1000x1000", jnp.transpose, lambda: normal(1000, 1000).astype(np.complex64))
+_move("transpose_4x250000", jnp.transpose, lambda: normal(4, 250_000))
 _move("transpose_heads", lambda x: x.transpose(0, 2, 1, 3), lambda: normal(4, 512, 12, 64))
 _move("concat_rows", lambda *xs: jnp.concatenate(xs, 0), *[lambda: normal(512, 1024)] * 4)
 _move("concat_columns", lambda *xs: jnp.concatenate(xs, 1), *[lambda: normal(1024, 256)] * 4)

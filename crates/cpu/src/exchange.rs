@@ -129,7 +129,8 @@ impl<'a> Exchange<'a> {
         operands: *const *const u8,
         results: *const *mut u8,
     ) -> Result<bool> {
-        if !self.fits(session.group_size(id)?) {
+        // Who is alone meets nobody, whatever groups there are.
+        if session.is_alone() || !self.fits(session.group_size(id)?) {
             return Ok(false);
         }
         let count = self.operands.len();

@@ -101,6 +101,11 @@ impl Session<'_> {
         self.cx.evaluate(instruction, operands)
     }
 
+    /// Whether this is the only device.
+    pub fn is_alone(&self) -> bool {
+        self.cx.collectives.is_alone()
+    }
+
     /// How many devices meet at a collective.
     pub fn group_size(&self, instruction: InstructionId) -> Result<usize> {
         crate::collective::group_size(&self.cx, instruction)

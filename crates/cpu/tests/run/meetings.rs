@@ -149,6 +149,28 @@ fn whole_operands() {
     }
 }
 
+#[test]
+fn one_device_alone_is_in_no_group() {
+    let body = "  p = f32[50000] parameter(0)
+  ROOT r = f32[50000] all-reduce(p), replica_groups={{0,1},{2,3}}, to_apply=f";
+    let module = module(&format!(
+        "HloModule m
+f {{
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] add(a, b)
+}}
+ENTRY e {{
+{body}
+}}
+"
+    ));
+    let executable = compile(&module, &Options::default()).unwrap();
+    let argument = argument(ElementType::F32, &[50000], 0, 0);
+    let found = executable.run(vec![argument.clone()], World::default).unwrap();
+    assert!(found == [argument]);
+}
+
 /// What two devices of programs of their own end with.
 fn apart(texts: [&str; 2], timeout: Duration) -> rxla_base::Error {
     let programs = texts.map(|text| {
