@@ -43,9 +43,10 @@ pub(crate) type Body<'b> = dyn FnMut(&mut Emitter<'_>, &Index, &[Value]) -> Resu
 const STRAIGHT: i64 = 9;
 const STRAIGHT_ACROSS: i64 = 15;
 /// Lanes of vectors: a loop of so many inside of others is one, whose elements lie together, where in the lanes of
-/// an outer loop they would be apart, but four that functions are made of: they are worth more lanes. So are those
-/// of wide elements that nearly fill registers.
+/// an outer loop they would be apart, but four that functions are made of: they are worth more lanes, if the outer
+/// loops have so many. So are those of wide elements that nearly fill registers.
 const VECTORS: [i64; 2] = [4, 8];
+const MORE_LANES: i64 = 16;
 const WIDE: usize = 8;
 const VECTORS_OF_WIDE: std::ops::RangeInclusive<i64> = 5..=7;
 /// As many copies of a body, and values in all copies together, at most.
@@ -86,7 +87,8 @@ impl Emitter<'_> {
         }
         let mut copies = 1;
         let alone = loops.len() == 1;
-        let is_small = dims.iter().product::<i64>() < FEW_ELEMENTS;
+        let elements = dims.iter().product::<i64>();
+        let is_small = elements < FEW_ELEMENTS;
         let wide = self.plan.store_width >= WIDE;
         let lies_across = self.plan.across(id).is_some_and(|across| {
             let around = loops.len().checked_sub(2).and_then(|around| loops[around].members.last());
@@ -96,7 +98,10 @@ impl Emitter<'_> {
             let size = each.size();
             let lies_across = lies_across && inside == 0;
             let fills = VECTORS.contains(&size) || (wide && VECTORS_OF_WIDE.contains(&size));
-            let is_narrow = size == VECTORS[0] && !wide && self.plan.body_functions > 0;
+            let is_narrow = size == VECTORS[0]
+                && elements >= size * MORE_LANES
+                && !wide
+                && self.plan.body_functions > 0;
             let is_vector = kind == LoopKind::Vector && fills && !is_narrow && !lies_across;
             if size > (if lies_across { STRAIGHT_ACROSS } else { STRAIGHT })
                 || (is_vector && copies == 1 && !alone)
