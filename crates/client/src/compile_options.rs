@@ -61,7 +61,7 @@ pub(crate) fn overridden(
         let found = Arc::make_mut(&mut flags).set(name, value);
         found.map_err(|mistake| match mistake {
             Mistake::Value { value_type, wanted } => Error::invalid_argument(format!(
-                "compile option `{name}`: '{value}' is not a valid {value_type} value. It takes {wanted}"
+                "compile option `{name}`: '{value}' is not a valid {value_type} value; it takes {wanted}"
             )),
             Mistake::Unknown(_) | Mistake::NoFlag => {
                 Error::invalid_argument(format!("No such compile option: '{name}'"))
