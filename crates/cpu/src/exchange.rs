@@ -39,6 +39,9 @@ enum Kind<'a> {
 impl<'a> Exchange<'a> {
     /// What is exchanged, if it is large and known here.
     pub(crate) fn of(module: &'a Module, id: InstructionId) -> Option<Exchange<'a>> {
+        if !module[id].op.is_collective() {
+            return None;
+        }
         let shapes = module[id].operands().iter().map(|&operand| module[operand].shape.as_array());
         let operands = shapes.collect::<Option<Vec<_>>>()?;
         let bytes: usize = operands.iter().map(|shape| shape.byte_size()).sum::<Option<_>>()?;
@@ -130,7 +133,11 @@ impl<'a> Exchange<'a> {
         results: *const *mut u8,
     ) -> Result<bool> {
         // Who is alone meets nobody, whatever groups there are.
-        if session.is_alone() || !self.fits(session.group_size(id)?) {
+        if session.is_alone() {
+            return Ok(false);
+        }
+        let group = session.group(id)?;
+        if !self.fits(group.members.len()) {
             return Ok(false);
         }
         let count = self.operands.len();
@@ -141,7 +148,7 @@ impl<'a> Exchange<'a> {
             // SAFETY: the caller's promise.
             results: (0..count).map(|i| unsafe { *results.add(i) }.expose_provenance()).collect(),
         };
-        session.meet(id, places, |all, own| {
+        session.meet(id, &group, places, |all, own| {
             // SAFETY: each device brings what its caller promises, of the same shapes, and stays until all
             // have returned from here. What one writes no other one does.
             unsafe { self.share(all, own) }

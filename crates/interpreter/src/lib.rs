@@ -55,7 +55,7 @@ mod strided;
 mod tests;
 mod window;
 
-pub use collective::Places;
+pub use collective::{Group, Places};
 pub use options::{CustomCallRequest, CustomCalls, DeviceId, Host, Options};
 pub use run::{Interpreter, Part, Session, evaluate, evaluate_instruction, evaluate_spmd};
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rxla_base::{Error, Result, crew};
 use rxla_hlo::{InstructionId, Literal, Module};
 
-use crate::collective::{Collectives, Places, Programs};
+use crate::collective::{Collectives, Group, Places, Programs};
 use crate::context::Context;
 use crate::options::{DeviceId, Options};
 use crate::plan::Plans;
@@ -106,22 +106,23 @@ impl Session<'_> {
         self.cx.collectives.is_alone()
     }
 
-    /// How many devices meet at a collective.
-    pub fn group_size(&self, instruction: InstructionId) -> Result<usize> {
-        crate::collective::group_size(&self.cx, instruction)
-            .map_err(|error| self.cx.located(error, instruction))
+    /// The devices that meet at a collective.
+    pub fn group(&self, instruction: InstructionId) -> Result<Group> {
+        Group::at(&self.cx, instruction).map_err(|error| self.cx.located(error, instruction))
     }
 
     /// Has devices meet at a collective without values changing hands: each does its share of the work,
-    /// `work`, on the places of all, of which those at the given index are its own. It returns when all have
-    /// done theirs; an error says that nothing was touched.
+    /// `work`, on the places of all of its group, of which those at the given index are its own. It returns when
+    /// all have done theirs; an error says that nothing was touched.
     pub fn meet(
         &self,
         instruction: InstructionId,
+        group: &Group,
         places: Places,
         work: impl FnOnce(&[Arc<Places>], usize),
     ) -> Result<()> {
-        crate::collective::meet_in_place(&self.cx, instruction, places, work)
+        group
+            .meet_in_place(&self.cx, instruction, places, work)
             .map_err(|error| self.cx.located(error, instruction))
     }
 

@@ -1,10 +1,11 @@
 //! Arrays combined element by element, for devices that reduce what all of them have.
 
-use half::f16;
 use half::slice::HalfFloatSliceExt;
+use half::{bf16, f16};
 use num_complex::Complex;
 
-use crate::element::Element;
+use crate::element::{Element, narrow_bf16, widen_bf16};
+use crate::gemm::sets::for_each_set;
 
 /// What is done with two elements.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -33,51 +34,25 @@ impl Function {
 /// Bytes of a result that are made at a time: they and their sources stay in the first cache.
 const BLOCK: usize = 4096;
 
-/// Combines sources in their order, the first with the second, the result with the third, and so on,
-/// each step rounded to the element's type. All targets get the result. The function
-/// [takes](Function::takes) the element, else nothing is done.
-///
-/// # Safety
-///
-/// At each address are so many elements, aligned for such. There is a source and a target. Nobody else uses
-/// the targets or writes to the sources, and no target overlaps anything else.
-pub unsafe fn combine(
-    function: Function,
-    element: Element,
-    sources: &[*const u8],
-    targets: &[*mut u8],
-    elements: usize,
-) {
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the caller's promise, and the processor has been asked.
-        return unsafe { with_avx2(function, element, sources, targets, elements) };
-    }
-    // SAFETY: the caller's promise.
-    unsafe { of_any_type(function, element, sources, targets, elements) }
-}
-
-/// # Safety
-///
-/// As for [`combine`], and the processor has AVX2.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-unsafe fn with_avx2(
-    function: Function,
-    element: Element,
-    sources: &[*const u8],
-    targets: &[*mut u8],
-    elements: usize,
-) {
-    // SAFETY: the caller's promise.
-    unsafe { of_any_type(function, element, sources, targets, elements) }
+for_each_set! {
+    /// Combines sources in their order, the first with the second, the result with the third, and so on,
+    /// each step rounded to the element's type. All targets get the result. The function
+    /// [takes](Function::takes) the element, else nothing is done.
+    ///
+    /// # Safety
+    ///
+    /// At each address are so many elements, aligned for such. There is a source and a target. Nobody else uses
+    /// the targets or writes to the sources, and no target overlaps anything else.
+    pub unsafe fn combine[] = combine_body(
+        function: Function, element: Element, sources: &[*const u8], targets: &[*mut u8], elements: usize
+    ) -> ()
 }
 
 /// # Safety
 ///
 /// As for [`combine`].
 #[inline(always)]
-unsafe fn of_any_type(
+unsafe fn combine_body(
     function: Function,
     element: Element,
     sources: &[*const u8],
@@ -146,7 +121,7 @@ unsafe fn of_any_type(
     }
     macro_rules! brain {
         ($step:expr) => {
-            each!(u16, |a: u16, b: u16| to_brain($step(of_brain(a), of_brain(b))))
+            each!(bf16, |a: bf16, b: bf16| narrow_bf16($step(widen_bf16(a), widen_bf16(b))))
         };
     }
     macro_rules! half {
@@ -232,25 +207,10 @@ fn step<T: Copy>(sum: &mut [T], x: &[T], function: impl Fn(T, T) -> T) {
     }
 }
 
-#[inline(always)]
-fn of_brain(bits: u16) -> f32 {
-    f32::from_bits(u32::from(bits) << 16)
-}
-
-/// To the nearest, ties to even; a NaN stays one.
-#[inline(always)]
-fn to_brain(x: f32) -> u16 {
-    let bits = x.to_bits();
-    let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;
-    let nan = bits >> 16 | 0x40;
-    (if x.is_nan() { nan } else { rounded }) as u16
-}
-
 #[cfg(test)]
 mod tests {
-    use half::bf16;
-
     use super::*;
+    use crate::gemm::sets::forced;
 
     fn combined<T: Copy + Default>(
         function: Function,
@@ -274,7 +234,11 @@ mod tests {
 
     #[test]
     fn blocks_and_rests() {
-        for elements in [0, 1, 511, 512, 513, 5000] {
+        forced::each(|| check_blocks(&[0, 1, 511, 512, 513, 5000]));
+    }
+
+    fn check_blocks(sizes: &[i32]) {
+        for &elements in sizes {
             let source = |k: i32| -> Vec<i32> { (0..elements).map(|i| i * k + k).collect() };
             let sum = combined(Function::Add, Element::I32, &[source(1), source(10), source(100)]);
             assert_eq!(sum, source(111), "{elements}");
@@ -284,6 +248,10 @@ mod tests {
 
     #[test]
     fn extremes_of_floats() {
+        forced::each(check_extremes);
+    }
+
+    fn check_extremes() {
         let values = [f32::NAN, f32::NEG_INFINITY, -1.0, -0.0, 0.0, 1.0, f32::INFINITY];
         let mut left = Vec::new();
         let mut right = Vec::new();
@@ -317,18 +285,5 @@ mod tests {
         let half = |x: f32| vec![f16::from_f32(x); 3];
         let sources = [half(2048.0), half(1.0), half(1.0)];
         assert_eq!(combined(Function::Add, Element::F16, &sources), half(2048.0));
-    }
-
-    #[test]
-    fn conversions_are_those_of_the_type() {
-        let mut bits = 0u32;
-        for _ in 0..100_000 {
-            bits = bits.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            let x = f32::from_bits(bits);
-            let expected = bf16::from_f32(x);
-            let found = bf16::from_bits(to_brain(x));
-            assert!(found == expected || found.is_nan() && expected.is_nan(), "{x}");
-            assert_eq!(of_brain(found.to_bits()).to_bits(), found.to_f32().to_bits());
-        }
     }
 }

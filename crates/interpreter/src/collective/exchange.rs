@@ -98,55 +98,61 @@ pub(crate) fn evaluate(
     }
 }
 
-/// Has devices meet whose arrays stay where they are: `work` gets everybody's places, and which of them
-/// are this device's. See [`Collectives::meet_in_place`].
-pub(crate) fn meet_in_place(
-    cx: &Context<'_>,
-    id: InstructionId,
-    places: Places,
-    work: impl FnOnce(&[Arc<Places>], usize),
-) -> Result<()> {
-    let (members, own) = members_at(cx, id)?;
-    let (device, place) = (members[own], place(cx.module, id));
-    cx.collectives.meet_in_place(device, id, &place, &members, places, |all| work(all, own))
+/// The devices that meet at a collective.
+pub struct Group {
+    /// Their numbers, in the order of the group.
+    pub members: Vec<usize>,
+    /// Which of them this device is.
+    pub own: usize,
 }
 
-/// How many devices meet at a collective.
-pub(crate) fn group_size(cx: &Context<'_>, id: InstructionId) -> Result<usize> {
-    members_at(cx, id).map(|(members, _)| members.len())
-}
+impl Group {
+    /// Has devices meet whose arrays stay where they are: `work` gets everybody's places, and which of them
+    /// are this device's. See [`Collectives::meet_in_place`].
+    pub(crate) fn meet_in_place(
+        &self,
+        cx: &Context<'_>,
+        id: InstructionId,
+        places: Places,
+        work: impl FnOnce(&[Arc<Places>], usize),
+    ) -> Result<()> {
+        let (device, place) = (self.members[self.own], place(cx.module, id));
+        let work = |all: &[Arc<Places>]| work(all, self.own);
+        cx.collectives.meet_in_place(device, id, &place, &self.members, places, work)
+    }
 
-/// The devices that meet at a collective, and which of them this one is.
-fn members_at(cx: &Context<'_>, id: InstructionId) -> Result<(Vec<usize>, usize)> {
-    let everybody = ReplicaGroups::default();
-    let (groups, mode) = match &cx.module[id].op {
-        Op::AllGather(op) => {
-            (&op.replica_groups, mode(op.channel_id, Some(op.use_global_device_ids), None)?)
-        }
-        Op::AllGatherStart(op) => {
-            (&op.replica_groups, mode(op.channel_id, Some(op.use_global_device_ids), None)?)
-        }
-        Op::AllReduce(op) => {
-            (&op.replica_groups, mode(op.channel_id, Some(op.use_global_device_ids), op.mode)?)
-        }
-        Op::AllReduceStart(op) => {
-            (&op.replica_groups, mode(op.channel_id, Some(op.use_global_device_ids), op.mode)?)
-        }
-        Op::ReduceScatter(op) => {
-            (&op.replica_groups, mode(op.channel_id, Some(op.use_global_device_ids), op.mode)?)
-        }
-        Op::AllToAll(op) => (&op.replica_groups, mode(op.channel_id, None, None)?),
-        Op::CollectiveBroadcast(op) => (&op.replica_groups, mode(op.channel_id, None, None)?),
-        Op::RaggedAllToAll(op) => (&op.replica_groups, mode(op.channel_id, None, None)?),
-        Op::CollectivePermute(op) => (&everybody, mode(op.channel_id, None, None)?),
-        Op::CollectivePermuteStart(op) => (&everybody, mode(op.channel_id, None, None)?),
-        other => return Err(Error::internal(format!("`{}` is no collective", other.name()))),
-    };
-    let members = members(cx.collectives, cx.device, groups, mode)?;
-    let device = cx.collectives.number(cx.device);
-    let own = members.iter().position(|&member| member == device);
-    let own = own.ok_or_else(|| Error::internal("a group without its device"))?;
-    Ok((members, own))
+    /// The group of a collective that this device is in.
+    pub(crate) fn at(cx: &Context<'_>, id: InstructionId) -> Result<Group> {
+        let everybody = ReplicaGroups::default();
+        let (groups, mode) = match &cx.module[id].op {
+            Op::AllGather(op) => {
+                (&op.replica_groups, mode(op.channel_id, Some(op.use_global_device_ids), None)?)
+            }
+            Op::AllGatherStart(op) => {
+                (&op.replica_groups, mode(op.channel_id, Some(op.use_global_device_ids), None)?)
+            }
+            Op::AllReduce(op) => {
+                (&op.replica_groups, mode(op.channel_id, Some(op.use_global_device_ids), op.mode)?)
+            }
+            Op::AllReduceStart(op) => {
+                (&op.replica_groups, mode(op.channel_id, Some(op.use_global_device_ids), op.mode)?)
+            }
+            Op::ReduceScatter(op) => {
+                (&op.replica_groups, mode(op.channel_id, Some(op.use_global_device_ids), op.mode)?)
+            }
+            Op::AllToAll(op) => (&op.replica_groups, mode(op.channel_id, None, None)?),
+            Op::CollectiveBroadcast(op) => (&op.replica_groups, mode(op.channel_id, None, None)?),
+            Op::RaggedAllToAll(op) => (&op.replica_groups, mode(op.channel_id, None, None)?),
+            Op::CollectivePermute(op) => (&everybody, mode(op.channel_id, None, None)?),
+            Op::CollectivePermuteStart(op) => (&everybody, mode(op.channel_id, None, None)?),
+            other => return Err(Error::internal(format!("`{}` is no collective", other.name()))),
+        };
+        let members = members(cx.collectives, cx.device, groups, mode)?;
+        let device = cx.collectives.number(cx.device);
+        let own = members.iter().position(|&member| member == device);
+        let own = own.ok_or_else(|| Error::internal("a group without its device"))?;
+        Ok(Group { members, own })
+    }
 }
 
 /// A meeting that took place.
@@ -160,7 +166,7 @@ pub(super) struct Met {
 
 impl Met {
     fn new(cx: &Context<'_>, id: InstructionId, operands: Vec<Literal>) -> Result<Met> {
-        let (members, own) = members_at(cx, id)?;
+        let Group { members, own } = Group::at(cx, id)?;
         let (device, place) = (members[own], place(cx.module, id));
         let (values, common) = cx.collectives.meet(device, id, &place, &members, operands)?;
         Ok(Met { values, own, common })

@@ -6,7 +6,8 @@ mod ragged;
 mod rendezvous;
 mod transfer;
 
-pub(crate) use exchange::{evaluate, group_size, meet_in_place};
+pub use exchange::Group;
+pub(crate) use exchange::evaluate;
 pub use rendezvous::Places;
 pub(crate) use rendezvous::{Collectives, Programs};
 pub(crate) use transfer::{infeed, outfeed, recv, recv_done, send, send_done};

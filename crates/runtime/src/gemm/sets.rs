@@ -112,16 +112,16 @@ pub(crate) mod forced {
 /// Makes `$name` call the body compiled for the best instruction set there is.
 macro_rules! for_each_set {
     // For one type of some trait.
-    ($(#[$doc:meta])* unsafe fn $name:ident[$bound:path] =
+    ($(#[$doc:meta])* $visible:vis unsafe fn $name:ident[$bound:path] =
         $body:ident($($argument:ident: $type:ty),*) -> $result:ty) => {
         $crate::gemm::sets::for_each_set! {
-            $(#[$doc])* unsafe fn $name[T: $bound] = $body($($argument: $type),*) -> $result
+            $(#[$doc])* $visible unsafe fn $name[T: $bound] = $body($($argument: $type),*) -> $result
         }
     };
-    ($(#[$doc:meta])* unsafe fn $name:ident[$($generic:ident: $bound:path),*] =
+    ($(#[$doc:meta])* $visible:vis unsafe fn $name:ident[$($generic:ident: $bound:path),*] =
         $body:ident($($argument:ident: $type:ty),*) -> $result:ty) => {
         $(#[$doc])*
-        unsafe fn $name<$($generic: $bound),*>($($argument: $type),*) -> $result {
+        $visible unsafe fn $name<$($generic: $bound),*>($($argument: $type),*) -> $result {
             #[cfg(target_arch = "x86_64")]
             {
                 /// # Safety

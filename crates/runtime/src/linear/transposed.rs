@@ -65,25 +65,32 @@ unsafe fn few_body<T: Number>(
 ) {
     // SAFETY: the caller's promise.
     unsafe {
-        // Where nothing lies between the few, several of the many are vectors side by side.
-        let done = match (columns == row, columns, rows == column, rows) {
-            (true, 2, ..) => apart::<T, 2>(from, (into, column), rows),
-            (true, 3, ..) => apart::<T, 3>(from, (into, column), rows),
-            (true, 4, ..) => apart::<T, 4>(from, (into, column), rows),
-            (true, 5, ..) => apart::<T, 5>(from, (into, column), rows),
-            (true, 6, ..) => apart::<T, 6>(from, (into, column), rows),
-            (true, 7, ..) => apart::<T, 7>(from, (into, column), rows),
-            (true, 8, ..) => apart::<T, 8>(from, (into, column), rows),
-            (_, _, true, 2) => together::<T, 2>((from, row), into, columns),
-            (_, _, true, 3) => together::<T, 3>((from, row), into, columns),
-            (_, _, true, 4) => together::<T, 4>((from, row), into, columns),
-            (_, _, true, 5) => together::<T, 5>((from, row), into, columns),
-            (_, _, true, 6) => together::<T, 6>((from, row), into, columns),
-            (_, _, true, 7) => together::<T, 7>((from, row), into, columns),
-            (_, _, true, 8) => together::<T, 8>((from, row), into, columns),
-            _ => 0,
-        };
-        let [first_row, first_column] = if columns == row { [done, 0] } else { [0, done] };
+        // Where nothing lies between the few, several of the many are vectors side by side. What is left is one by one.
+        let (mut first_row, mut first_column) = (0, 0);
+        if columns == row {
+            first_row = match columns {
+                2 => apart::<T, 2>(from, (into, column), rows),
+                3 => apart::<T, 3>(from, (into, column), rows),
+                4 => apart::<T, 4>(from, (into, column), rows),
+                5 => apart::<T, 5>(from, (into, column), rows),
+                6 => apart::<T, 6>(from, (into, column), rows),
+                7 => apart::<T, 7>(from, (into, column), rows),
+                8 => apart::<T, 8>(from, (into, column), rows),
+                _ => 0,
+            };
+        }
+        if rows == column && first_row == 0 {
+            first_column = match rows {
+                2 => together::<T, 2>((from, row), into, columns),
+                3 => together::<T, 3>((from, row), into, columns),
+                4 => together::<T, 4>((from, row), into, columns),
+                5 => together::<T, 5>((from, row), into, columns),
+                6 => together::<T, 6>((from, row), into, columns),
+                7 => together::<T, 7>((from, row), into, columns),
+                8 => together::<T, 8>((from, row), into, columns),
+                _ => 0,
+            };
+        }
         if columns <= rows {
             for i in first_row..rows {
                 for j in first_column..columns {
@@ -220,6 +227,7 @@ mod tests {
         check_apart::<T>(rows, columns, 3, 2);
         check_apart::<T>(rows, columns, 0, 2);
         check_apart::<T>(rows, columns, 3, 0);
+        check_apart::<T>(rows, columns, 0, 0);
     }
 
     fn check_apart<T: Kind>(rows: usize, columns: usize, beside: usize, below: usize) {
