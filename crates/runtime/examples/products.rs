@@ -84,6 +84,14 @@ const CASES: &[Case] = &[
     case("nn_512_i8", Element::I8, [1, 512, 512, 512], Rows, Rows),
     case("nt_512_i8", Element::I8, [1, 512, 512, 512], Rows, Columns),
     case("nn_512_u8", Element::U8, [1, 512, 512, 512], Rows, Rows),
+    case("nn_1024_bf16", Element::BF16, [1, 1024, 1024, 1024], Rows, Rows),
+    case("tt_1024_bf16", Element::BF16, [1, 1024, 1024, 1024], Columns, Columns),
+    case("nn_1024_i8", Element::I8, [1, 1024, 1024, 1024], Rows, Rows),
+    case("prefill_64x3072x768_bf16", Element::BF16, [1, 64, 3072, 768], Rows, Rows),
+    case("prefill_512x3072x768_bf16", Element::BF16, [1, 512, 3072, 768], Rows, Rows),
+    case("prefill_64x3072x768_i8", Element::I8, [1, 64, 3072, 768], Rows, Rows),
+    case("prefill_512x3072x768_i8", Element::I8, [1, 512, 3072, 768], Rows, Rows),
+    case("tall_4096x256x256_bf16", Element::BF16, [1, 4096, 256, 256], Rows, Rows),
     case("nn_512_i32", Element::I32, [1, 512, 512, 512], Rows, Rows),
 ];
 

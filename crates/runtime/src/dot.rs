@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::element::{Any, Element, Elements};
 use crate::gemm::axis::Axis;
 use crate::gemm::pack::{Pack, pack_complex};
-use crate::gemm::units::{Halves, Pair, Quad};
+use crate::gemm::units::{Halves, MixedBytes, Pair, Quad, SignedBytes};
 use crate::gemm::{self, Compute, Operand, Product, Workspace, sets};
 use crate::status::{Status, guard};
 use native::{Native, fits_bytes, fits_i16};
@@ -228,6 +228,12 @@ pub(crate) unsafe fn run<E: Elements>(
             Element::F64 | Element::C128 => run_in::<f64, E>(context, dot, left, right, result),
             Element::F16 | Element::BF16 | Element::F32 | Element::C64 => {
                 run_in::<f32, E>(context, dot, left, right, result)
+            }
+            _ if words && bytes && sets::has_amx() && sides == [Element::I8; 2] => {
+                run_in::<SignedBytes, E>(context, dot, left, right, result)
+            }
+            _ if words && bytes && sets::has_amx() => {
+                run_in::<MixedBytes, E>(context, dot, left, right, result)
             }
             _ if words && bytes && sets::has_vnni() => {
                 run_in::<Quad, E>(context, dot, left, right, result)

@@ -156,20 +156,42 @@ macro_rules! halves {
 }
 
 halves! {
-    f16, widen_f16, f16::from_f32 => i32, i64, f32, f64;
+    f16, widen_f16, narrow_f16 => i32, i64, f32, f64;
     bf16, widen_bf16, narrow_bf16 => i32, i64, f32, f64;
 }
 
 // Those of ours without branches, so that loops over them become vector code.
 
-/// The bits of the larger type, scaled so that its exponent's bias is right; infinities and NaN have
-/// the greatest exponent in either.
+/// The bits of the larger type, with its exponent's bias. Numbers below the normal ones are what lies above the
+/// least of these: no operand is below the larger type's normal ones, with which processors take a hundred times as long.
 #[inline(always)]
 pub(crate) fn widen_f16(half: f16) -> f32 {
+    const BIAS: u32 = 112 << 23;
+    const LEAST: f32 = f32::from_bits(113 << 23);
     let bits = u32::from(half.to_bits());
-    let magnitude = f32::from_bits((bits & 0x7fff) << 13) * f32::from_bits(0x7780_0000);
-    let special = if bits & 0x7c00 == 0x7c00 { 0x7f80_0000 } else { 0 };
-    f32::from_bits(magnitude.to_bits() | special | (bits & 0x8000) << 16)
+    let exponent = bits & 0x7c00;
+    let magnitude = ((bits & 0x7fff) << 13) + BIAS;
+    let small = (f32::from_bits(magnitude + (1 << 23)) - LEAST).to_bits();
+    // Infinities and NaN have the greatest exponent in either.
+    let special = if exponent == 0x7c00 { magnitude + BIAS } else { magnitude };
+    let magnitude = if exponent == 0 { small } else { special };
+    f32::from_bits(magnitude | (bits & 0x8000) << 16)
+}
+
+/// Rounded to nearest, ties to even; NaNs stay NaNs.
+#[inline(always)]
+pub(crate) fn narrow_f16(single: f32) -> f16 {
+    let bits = single.to_bits();
+    let magnitude = bits & 0x7fff_ffff;
+    // With the exponent's bias changed; what is rounded up past the largest number is an infinity as it stands.
+    let normal =
+        (magnitude.wrapping_add(0xfff + (magnitude >> 13 & 1)) >> 13).wrapping_sub(112 << 10);
+    // Beside a half, whose last place is the least number's, the processor rounds.
+    let small = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0x3f00_0000);
+    let special = if magnitude > 0x7f80_0000 { 0x7e00 | magnitude >> 13 & 0x1ff } else { 0x7c00 };
+    let rounded = if magnitude < 0x3880_0000 { small } else { normal };
+    let rounded = if magnitude >= 0x4780_0000 { special } else { rounded };
+    f16::from_bits((rounded | bits >> 16 & 0x8000) as u16)
 }
 
 /// The upper half of a float.
@@ -263,6 +285,18 @@ mod tests {
                 ours.to_bits() == theirs.to_bits() || ours.is_nan() && theirs.is_nan(),
                 "{bits:x}"
             );
+        }
+    }
+
+    #[test]
+    fn singles_are_rounded_to_f16() {
+        // Upper parts that are kept, with lower ones about a half and at the ends; what is kept of small ones is less.
+        for upper in 0..1_u32 << 19 {
+            for lower in [0, 1, 0xfff, 0x1000, 0x1001, 0x1fff] {
+                let single = f32::from_bits(upper << 13 | lower);
+                let (ours, theirs) = (narrow_f16(single), f16::from_f32(single));
+                assert_eq!(ours.to_bits(), theirs.to_bits(), "{:x}", single.to_bits());
+            }
         }
     }
 

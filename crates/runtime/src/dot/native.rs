@@ -4,11 +4,15 @@ use super::Dim;
 use crate::context::Context;
 use crate::element::{Element, Store, with_element};
 use crate::gemm::axis::Axis;
-use crate::gemm::pack::{Pack, pack};
+use crate::gemm::pack::{Pack, Source, pack_panels};
 use crate::gemm::sets::for_each_set;
-use crate::gemm::units::{Halves, Pair, Quad, Raised, pack_right_quads, pack_right_quads_alone};
+use crate::gemm::units::{
+    Halves, MixedBytes, Pair, Quad, Raised, SignedBytes, pack_right_quads, pack_right_quads_alone,
+};
 use crate::gemm::vector::Streams;
 use crate::gemm::{Address, Compute};
+#[cfg(target_arch = "x86_64")]
+use crate::gemm::{micro, sets};
 
 /// Types computed in, and which elements are such as they are.
 pub(crate) trait Native: Compute {
@@ -49,7 +53,7 @@ macro_rules! native {
 
             #[inline(always)]
             fn packers(elements: [Element; 2]) -> [Pack<$type>; 2] {
-                elements.map(|element| with_element!(element, S => pack::<S, $type>))
+                elements.map(|element| with_element!(element, S => pack_panels::<S, $type>))
             }
 
             #[inline(always)]
@@ -130,9 +134,9 @@ macro_rules! units {
 units!(Pair, i32, Element::I32 | Element::U32, {
     fn packers(elements: [Element; 2]) -> [Pack<Pair>; 2] {
         elements.map(|element| match element {
-            Element::U8 => pack::<u8, Pair>,
-            Element::I16 => pack::<i16, Pair>,
-            _ => pack::<i8, Pair>,
+            Element::U8 => pack_panels::<u8, Pair>,
+            Element::I16 => pack_panels::<i16, Pair>,
+            _ => pack_panels::<i8, Pair>,
         })
     }
 
@@ -147,8 +151,8 @@ units!(Pair, i32, Element::I32 | Element::U32, {
 units!(Quad, i32, Element::I32 | Element::U32, {
     fn packers(elements: [Element; 2]) -> [Pack<Quad>; 2] {
         match elements[0] {
-            Element::U8 => [pack::<u8, Quad>, pack_right_quads_alone],
-            _ => [pack::<Raised, Quad>, pack_right_quads],
+            Element::U8 => [pack_panels::<u8, Quad>, pack_right_quads_alone],
+            _ => [pack_panels::<Raised, Quad>, pack_right_quads],
         }
     }
 
@@ -160,15 +164,46 @@ units!(Quad, i32, Element::I32 | Element::U32, {
         None
     }
 });
+units!(SignedBytes, i32, Element::I32 | Element::U32, {
+    fn packers(_elements: [Element; 2]) -> [Pack<SignedBytes>; 2] {
+        [left::<i8, SignedBytes>(), pack_panels::<i8, SignedBytes>]
+    }
+
+    fn streams(_element: Element) -> Option<Streams<SignedBytes>> {
+        None
+    }
+});
+units!(MixedBytes, i32, Element::I32 | Element::U32, {
+    fn packers(_elements: [Element; 2]) -> [Pack<MixedBytes>; 2] {
+        [left::<u8, MixedBytes>(), pack_panels::<i8, MixedBytes>]
+    }
+
+    fn must_swap(elements: [Element; 2]) -> Option<bool> {
+        Quad::must_swap(elements)
+    }
+
+    fn streams(_element: Element) -> Option<Streams<MixedBytes>> {
+        None
+    }
+});
 units!(Halves, f32, Element::F32, {
     fn packers(_elements: [Element; 2]) -> [Pack<Halves>; 2] {
-        [pack::<half::bf16, Halves>; 2]
+        [left::<half::bf16, Halves>(), pack_panels::<half::bf16, Halves>]
     }
 
     fn streams(_element: Element) -> Option<Streams<Halves>> {
         None
     }
 });
+
+/// How the processor's kernels for values of several steps want left operands packed.
+fn left<S: Source<T>, T: Compute>() -> Pack<T> {
+    #[cfg(target_arch = "x86_64")]
+    if sets::has_amx() {
+        return micro::amx::pack_left::<S, T>;
+    }
+    pack_panels::<S, T>
+}
 
 /// Rounds dense sums into the result.
 ///

@@ -1,14 +1,11 @@
 //! Micro-kernels: a small tile of the result in registers, for each instruction set.
 //!
 //! Each element of the result is one chain of fused multiply-adds over k in ascending order, whatever
-//! the tile; so neither the shape of tiles nor who computes them shows in the result.
+//! the tile ([`amx`] sums by blocks); so neither the shape of tiles nor who computes them shows in the result.
 
 use super::Compute;
 use super::sets::{self, Set};
-use super::units::{Halves, Pair, Quad};
-
-/// Rows of the tallest tile.
-pub(crate) const MAX_ROWS: usize = 12;
+use super::units::{Halves, MixedBytes, Pair, Quad, SignedBytes};
 
 /// What a tile is computed from and where it goes. `a` holds `rows` values for each step of k; `b` one
 /// row of the tile for each step, `b_step` values apart. Every row of the sums begins as `start`, or as
@@ -65,10 +62,30 @@ pub(crate) type Kernel<T> = unsafe fn(&Tile<T>);
 pub(crate) struct Kernels<T: 'static> {
     pub lanes: usize,
     pub rows: usize,
-    pub table: [[Kernel<T>; MAX_ROWS]; 2],
+    pub table: [&'static [Kernel<T>]; 2],
+    /// Whether they are those of [`amx`], which want the left operand in blocks.
+    pub blocks: bool,
+}
+
+impl<T> Kernels<T> {
+    /// For as long as kernels are called one after the other.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn session(&self) -> Option<amx::Session> {
+        self.blocks.then(amx::Session::begin)
+    }
+
+    /// For as long as kernels are called one after the other.
+    #[cfg(not(target_arch = "x86_64"))]
+    pub(crate) fn session(&self) {}
 }
 
 macro_rules! table {
+    ($kernel:ident, thirty-two rows) => {
+        table!(
+            $kernel, 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16
+            17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32
+        )
+    };
     ($kernel:ident, twelve rows) => {
         table!(
             $kernel, 1 2 3 4 5 6 7 8 9 10 11 12
@@ -76,17 +93,16 @@ macro_rules! table {
     };
     ($kernel:ident, six rows) => {
         table!(
-            $kernel, 1 2 3 4 5 6 6 6 6 6 6 6
+            $kernel, 1 2 3 4 5 6
         )
     };
     ($kernel:ident, four rows) => {
         table!(
-            $kernel, 1 2 3 4 4 4 4 4 4 4 4 4
+            $kernel, 1 2 3 4
         )
     };
-    // Entries past the most rows are never looked at.
     ($kernel:ident, $($rows:literal)*) => {
-        [[$($kernel::<$rows, 1>),*], [$($kernel::<$rows, 2>),*]]
+        [&[$($kernel::<$rows, 1>),*], &[$($kernel::<$rows, 2>),*]]
     };
 }
 
@@ -192,21 +208,22 @@ macro_rules! floats {
     };
 }
 
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod amx;
 pub(crate) mod strided;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 macro_rules! choose {
-    ($function:ident, $scalar:ty, $lanes:literal, $has:expr => $avx512:ident, $avx2:ident) => {
+    ($function:ident, $scalar:ty, $lanes:literal, $($has:expr => $kernels:path),*) => {
         /// The best kernels that this processor can run.
         pub(super) fn $function() -> &'static Kernels<$scalar> {
-            #[cfg(target_arch = "x86_64")]
-            {
+            $(
+                #[cfg(target_arch = "x86_64")]
                 if $has {
-                    return &x86::$avx512;
+                    return &$kernels;
                 }
-                choose!($avx2);
-            }
+            )*
             /// # Safety
             ///
             /// See [`Kernel`].
@@ -214,46 +231,88 @@ macro_rules! choose {
                 // SAFETY: the caller's promise.
                 unsafe { plain::<$scalar, $lanes, ROWS, VECTORS>(tile) }
             }
-            static BASELINE: Kernels<$scalar> =
-        Kernels { lanes: $lanes, rows: 4, table: table!(baseline, four rows) };
+            static BASELINE: Kernels<$scalar> = Kernels {
+                lanes: $lanes,
+                rows: 4,
+                table: table!(baseline, four rows),
+                blocks: false,
+            };
             &BASELINE
-        }
-    };
-    (none) => {};
-    ($avx2:ident) => {
-        if sets::best() >= Set::Avx2 {
-            return &x86::$avx2;
         }
     };
 }
 
-choose!(for_f32, f32, 4, sets::best() == Set::Avx512 => F32_AVX512, F32_AVX2);
-choose!(for_f64, f64, 2, sets::best() == Set::Avx512 => F64_AVX512, F64_AVX2);
-choose!(for_i32, i32, 4, sets::best() == Set::Avx512 => I32_AVX512, I32_AVX2);
-choose!(for_i64, i64, 2, sets::best() == Set::Avx512 => I64_AVX512, I64_AVX2);
-choose!(for_pairs, Pair, 4, sets::has_vnni() => PAIRS_VNNI, PAIRS_AVX2);
-choose!(for_quads, Quad, 4, sets::has_vnni() => QUADS_VNNI, none);
-choose!(for_halves, Halves, 4, sets::has_fast_bf16() => HALVES_BF16, none);
+choose!(for_f32, f32, 4, avx512() => x86::F32_AVX512, avx2() => x86::F32_AVX2);
+choose!(for_f64, f64, 2, avx512() => x86::F64_AVX512, avx2() => x86::F64_AVX2);
+choose!(for_i32, i32, 4, avx512() => x86::I32_AVX512, avx2() => x86::I32_AVX2);
+choose!(for_i64, i64, 2, avx512() => x86::I64_AVX512, avx2() => x86::I64_AVX2);
+choose!(for_pairs, Pair, 4, sets::has_vnni() => x86::PAIRS_VNNI, avx2() => x86::PAIRS_AVX2);
+choose!(for_quads, Quad, 4, sets::has_vnni() => x86::QUADS_VNNI);
+choose!(
+    for_halves, Halves, 4,
+    sets::has_amx() => amx::HALVES, sets::has_fast_bf16() => x86::HALVES_BF16
+);
+choose!(for_signed_bytes, SignedBytes, 4, sets::has_amx() => amx::SIGNED_BYTES);
+choose!(for_mixed_bytes, MixedBytes, 4, sets::has_amx() => amx::MIXED_BYTES);
+
+#[cfg(target_arch = "x86_64")]
+fn avx512() -> bool {
+    sets::best() == Set::Avx512
+}
+
+#[cfg(target_arch = "x86_64")]
+fn avx2() -> bool {
+    sets::best() >= Set::Avx2
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// Every tile of a set against sums one by one.
-    fn check<T: Compute + std::fmt::Debug>(kernels: &Kernels<T>, number: impl Fn(usize) -> T) {
-        let depth = 5;
+    fn check<T: Compute + std::fmt::Debug>(
+        kernels: &Kernels<T>,
+        number: impl Fn(usize) -> T,
+        sum: impl Fn(usize) -> T,
+    ) {
+        for depth in [5, 16, 37] {
+            check_depth(kernels, &number, &sum, depth);
+        }
+    }
+
+    /// The left operand as the kernels want it, which lies step by step.
+    fn packed<T: Compute>(kernels: &Kernels<T>, a: &[T], rows: usize) -> Vec<T> {
+        if !kernels.blocks {
+            return a.to_vec();
+        }
+        let blocks = a.chunks(16 * rows);
+        let line = |block: &[T], i: usize| block.iter().skip(i).step_by(rows).copied().collect();
+        blocks.flat_map(|block| (0..rows).flat_map(move |i| -> Vec<T> { line(block, i) })).collect()
+    }
+
+    fn check_depth<T: Compute + std::fmt::Debug>(
+        kernels: &Kernels<T>,
+        number: &impl Fn(usize) -> T,
+        sum: &impl Fn(usize) -> T,
+        depth: usize,
+    ) {
         for vectors in 1..=2 {
             for rows in 1..=kernels.rows {
                 let width = vectors * kernels.lanes;
-                let a: Vec<T> = (0..depth * rows).map(&number).collect();
+                let a: Vec<T> = (0..depth * rows).map(number).collect();
+                let packed = packed(kernels, &a, rows);
                 let b: Vec<T> = (0..depth * width).map(|i| number(i * 3 + 1)).collect();
-                let first: Vec<T> = (0..width).map(|i| number(i * 5 + 2)).collect();
+                let first: Vec<T> = (0..width).map(|i| sum(i * 5 + 2)).collect();
                 for (add, begun) in [(false, false), (true, false), (false, true), (true, true)] {
-                    let mut c: Vec<T> = (0..rows * width).map(&number).collect();
+                    // Sums that start somewhere are those of `Quad` alone.
+                    if begun && kernels.blocks {
+                        continue;
+                    }
+                    let mut c: Vec<T> = (0..rows * width).map(sum).collect();
                     let start = c.clone();
                     let tile = Tile {
                         k: depth,
-                        a: a.as_ptr(),
+                        a: packed.as_ptr(),
                         b: b.as_ptr(),
                         b_step: width as isize,
                         start: if begun { first.as_ptr() } else { std::ptr::null() },
@@ -282,14 +341,20 @@ mod tests {
     fn tiles_of_every_set() {
         let small = |i: usize| (i * 7 % 11) as i16 - 5;
         sets::forced::each(|| {
-            check(for_f32(), |i| f32::from(small(i)));
-            check(for_f64(), |i| f64::from(small(i)));
-            check(for_i32(), |i| i32::from(small(i)));
-            check(for_i64(), |i| i64::from(small(i)));
-            check(for_pairs(), |i| Pair::new(small(i), small(i + 1)));
-            check(for_quads(), |i| Quad::new(std::array::from_fn(|part| small(i + part) as u8)));
+            check(for_f32(), |i| f32::from(small(i)), |i| f32::from(small(i)));
+            check(for_f64(), |i| f64::from(small(i)), |i| f64::from(small(i)));
+            check(for_i32(), |i| i32::from(small(i)), |i| i32::from(small(i)));
+            check(for_i64(), |i| i64::from(small(i)), |i| i64::from(small(i)));
+            check(for_pairs(), |i| Pair::new(small(i), small(i + 1)), |i| Pair(small(i).into()));
+            let quad = |i: usize| Quad::new(std::array::from_fn(|part| small(i + part) as u8));
+            check(for_quads(), quad, |i| Quad(small(i).into()));
+            let signed = |i: usize| SignedBytes(quad(i).0);
+            check(for_signed_bytes(), signed, |i| SignedBytes(small(i).into()));
+            let mixed = |i: usize| MixedBytes(quad(i).0);
+            check(for_mixed_bytes(), mixed, |i| MixedBytes(small(i).into()));
             let half = |i: usize| half::bf16::from_f32(f32::from(small(i)));
-            check(for_halves(), |i| Halves::new([half(i).to_bits(), half(i + 1).to_bits()]));
+            let pair = |i: usize| Halves::new([half(i).to_bits(), half(i + 1).to_bits()]);
+            check(for_halves(), pair, |i| Halves(f32::from(small(i)).to_bits()));
         });
     }
 }

@@ -14,6 +14,7 @@ pub(crate) mod lanes;
 mod lines;
 pub(crate) mod micro;
 pub(crate) mod pack;
+mod panels;
 pub(crate) mod sets;
 mod shared;
 mod shares;
@@ -35,9 +36,10 @@ use axis::Axis;
 use grid::Grid;
 use lines::{Lines, Panels};
 use micro::strided;
-use micro::{Kernels, MAX_ROWS, Tile};
-use pack::{Pack, Steps, is_near, prefetch_rows};
-use sets::Set;
+use micro::{Kernels, Tile};
+use pack::{Pack, Steps, at_once, is_near, prefetch_rows};
+use panels::Packed;
+use sets::{Set, for_each_set};
 use vector::Streams;
 
 /// A type that sums are computed in. Integers wrap.
@@ -359,7 +361,7 @@ impl<T: Compute> Job<'_, T> {
         let values = self.depth.min(sum.len()).div_ceil(T::STEPS);
         let left = room::<T>(left, kernels.rows * values)?;
         // For a tile that cannot be written in place.
-        let spare = room::<T>(tile, MAX_ROWS * width)?;
+        let spare = room::<T>(tile, panels::spare(kernels))?;
         let panels = columns.len().div_ceil(width);
         // Where columns are read in place, the last ones may not fill a vector.
         let panel_size = width * (values + T::HEAD);
@@ -372,6 +374,7 @@ impl<T: Compute> Job<'_, T> {
         if tiles == 0 || panels == 0 {
             return Ok(());
         }
+        let _session = kernels.session();
         let blocks = sum.len().div_ceil(self.depth.max(1)).max(1);
         for block in 0..blocks {
             let k0 = sum.start + block * self.depth;
@@ -381,19 +384,23 @@ impl<T: Compute> Job<'_, T> {
                 product.k.offsets(operand, k0, depth, &mut steps.places);
                 steps.find_runs();
             }
-            let mut pack_panel = |panel: usize, lanes: usize, into: *mut T| {
+            // So many panels, each as wide as there are lanes.
+            let mut pack_panels = |panel: usize, some: usize, lanes: usize, into: *mut T| {
                 let first = columns.start + panel * width;
-                let count = lanes.min(columns.end - first);
+                let count = (some * lanes).min(columns.end - first);
                 product.n.offsets(0, first, count, places);
+                let data = product.b.data;
                 // SAFETY: the room is large enough; the matrix is the caller's promise.
-                unsafe { (product.b.pack)(product.b.data, places, steps_b, lanes, into) };
+                unsafe { (product.b.pack)(data, places, steps_b, lanes, panel_size, into) };
             };
             let add = block > 0;
             let lines = Lines::of(self, steps_a, column_places, all_dense, panels);
             let near = lines.as_ref().and_then(|_| self.near_columns(&columns, k0, depth));
             if !self.direct && near.is_none() {
-                for panel in 0..panels {
-                    pack_panel(panel, width, right.wrapping_add(panel * panel_size));
+                let at_once = at_once(width, product.b.width);
+                for panel in (0..panels).step_by(at_once) {
+                    let into = right.wrapping_add(panel * panel_size);
+                    pack_panels(panel, at_once, width, into);
                 }
             }
             if let Some(lines) = lines {
@@ -418,7 +425,9 @@ impl<T: Compute> Job<'_, T> {
                     if self.direct { None } else { self.in_place(row_places, steps_a, panels) };
                 let (a, how) = in_place.unwrap_or_else(|| {
                     // SAFETY: the room is large enough; the matrix is the caller's promise.
-                    unsafe { (product.a.pack)(product.a.data, row_places, steps_a, height, left) };
+                    unsafe {
+                        (product.a.pack)(product.a.data, row_places, steps_a, height, 0, left)
+                    };
                     (left.cast_const(), Rows::Packed)
                 });
                 product.m.offsets(1, first, height, row_places);
@@ -431,21 +440,34 @@ impl<T: Compute> Job<'_, T> {
                     product.m.offsets(0, following.start, following.len(), next_places);
                 }
                 let mut next = next_places.chunks(height.div_ceil(panels));
+                if !self.direct {
+                    let b = right.cast_const();
+                    let places = column_places.as_slice();
+                    let packed =
+                        Packed { b, size: panel_size, values, places, dense: all_dense, add };
+                    let before = |_| {
+                        prefetch_rows(product.a, next.next().unwrap_or_default(), steps_a);
+                        None
+                    };
+                    // SAFETY: packed above, and the room is enough; the result is the caller's promise.
+                    unsafe {
+                        self.put_panels((a, how), row_places, &packed, 0..panels, spare, before)
+                    };
+                    continue;
+                }
                 for panel in 0..panels {
                     let first = panel * width;
                     let count = width.min(columns.len() - first);
                     prefetch_rows(product.a, next.next().unwrap_or_default(), steps_a);
                     let vectors = count.div_ceil(kernels.lanes);
                     let lanes = vectors * kernels.lanes;
-                    let (b, b_step) = if !self.direct {
-                        (right.wrapping_add(panel * panel_size).cast_const(), width)
-                    } else if count == lanes {
+                    let (b, b_step) = if count == lanes {
                         let start = product.n.offset(0, columns.start + first);
                         let start = start + steps_b.places.first().copied().unwrap_or(0);
                         let data = product.b.data.cast::<T>().wrapping_offset(start);
                         (data, product.k.stride(1).unwrap_or(0) as usize)
                     } else {
-                        pack_panel(panel, lanes, right);
+                        pack_panels(panel, 1, lanes, right);
                         (right.cast_const(), lanes)
                     };
                     let column_places = &column_places[first..first + count];
@@ -453,9 +475,9 @@ impl<T: Compute> Job<'_, T> {
                     let task = Tile {
                         k: values,
                         a,
-                        b: b.wrapping_add(T::HEAD * width),
+                        b,
                         b_step: b_step as isize,
-                        start: if T::HEAD > 0 { b } else { std::ptr::null() },
+                        start: std::ptr::null(),
                         c: spare,
                         c_step: lanes as isize,
                         add,
@@ -514,12 +536,22 @@ impl<T: Compute> Job<'_, T> {
     }
 }
 
-/// Writes a tile to its places in the result, or adds it to what is there.
-///
+for_each_set! {
+    /// Writes a tile to its places in the result, or adds it to what is there.
+    ///
+    /// # Safety
+    ///
+    /// The tile has a row of so many lanes for each row of the result; its places are writable.
+    unsafe fn scatter[T: Compute] = scatter_body(
+        tile: *const T, lanes: usize, c: *mut T, rows: &[isize], columns: &[isize], add: bool
+    ) -> ()
+}
+
 /// # Safety
 ///
-/// The tile has a row of so many lanes for each row of the result; its places are writable.
-unsafe fn scatter<T: Compute>(
+/// See [`scatter`].
+#[inline(always)]
+unsafe fn scatter_body<T: Compute>(
     tile: *const T,
     lanes: usize,
     c: *mut T,

@@ -121,14 +121,29 @@ impl<S: Load<T>, T: Compute> Source<T> for S {
 
 /// Copies element `(i, p)` of a matrix, which lies at `rows[i] + steps[p]`, to `into[p * width + i]`,
 /// where `width` is at least the number of rows; what lies between is filled with zeros. Where a value
-/// holds several steps, `p` counts values, and the last one is filled up with zeros, too.
+/// holds several steps, `p` counts values, and the last one is filled up with zeros, too. Rows past `width`
+/// go to a next panel, `panel` values after the one before, and so on.
 ///
 /// # Safety
 ///
 /// All these places are inside the matrix and `into`.
-pub(crate) type Pack<T> =
-    unsafe fn(matrix: *const u8, rows: &[isize], steps: &Steps, width: usize, into: *mut T);
+pub(crate) type Pack<T> = unsafe fn(
+    matrix: *const u8,
+    rows: &[isize],
+    steps: &Steps,
+    width: usize,
+    panel: usize,
+    into: *mut T,
+);
 
+/// Panels of so many elements, of so many bytes each, that are best packed at once: those that two lines of memory,
+/// which processors fetch together, have elements of.
+pub(super) fn at_once(width: usize, element: usize) -> usize {
+    (128 / (width * element)).max(1)
+}
+
+/// Packs one panel.
+///
 /// # Safety
 ///
 /// See [`Pack`].
@@ -139,10 +154,31 @@ pub(crate) unsafe fn pack<S: Source<T>, T: Compute>(
     width: usize,
     into: *mut T,
 ) {
+    debug_assert!(rows.len() <= width);
+    // SAFETY: the caller's promise.
+    unsafe { pack_panels::<S, T>(matrix, rows, steps, width, 0, into) };
+}
+
+/// # Safety
+///
+/// See [`Pack`].
+pub(crate) unsafe fn pack_panels<S: Source<T>, T: Compute>(
+    matrix: *const u8,
+    rows: &[isize],
+    steps: &Steps,
+    width: usize,
+    panel: usize,
+    into: *mut T,
+) {
     let matrix = matrix.cast::<S>();
-    if rows.len() < width {
+    if width == 0 {
+        return;
+    }
+    let (whole, rest) = (rows.len() / width, rows.len() % width);
+    if rest > 0 {
+        let into = into.wrapping_add(whole * panel);
         for p in 0..steps.places.len().div_ceil(S::STEPS) {
-            for i in rows.len()..width {
+            for i in rest..width {
                 // SAFETY: the caller's promise.
                 unsafe { into.add(p * width + i).write(T::ZERO) };
             }
@@ -152,9 +188,18 @@ pub(crate) unsafe fn pack<S: Source<T>, T: Compute>(
     unsafe {
         if rows.windows(2).all(|pair| pair[1] - pair[0] == 1) {
             let from = matrix.wrapping_offset(rows.first().copied().unwrap_or(0));
-            copy::<S, T>(from, rows.len(), &steps.places, width, into);
+            if whole > 0 {
+                copy::<S, T>(from, whole, width, &steps.places, width, panel, into);
+            }
+            if rest > 0 {
+                let (from, into) =
+                    (from.wrapping_add(whole * width), into.wrapping_add(whole * panel));
+                copy::<S, T>(from, 1, rest, &steps.places, width, panel, into);
+            }
         } else {
-            turn_runs::<S, T>(matrix, rows, steps, width, into);
+            for (number, rows) in rows.chunks(width).enumerate() {
+                turn_runs::<S, T>(matrix, rows, steps, width, into.wrapping_add(number * panel));
+            }
         }
     }
 }
@@ -203,13 +248,14 @@ unsafe fn turn_runs<S: Source<T>, T: Compute>(
 }
 
 for_each_set! {
-    /// Packs rows that lie together.
+    /// Packs so many panels of rows that lie together.
     ///
     /// # Safety
     ///
     /// See [`Pack`].
-    unsafe fn copy[S: Source<T>, T: Compute] =
-        copy_body(from: *const S, rows: usize, steps: &[isize], width: usize, into: *mut T) -> ()
+    unsafe fn copy[S: Source<T>, T: Compute] = copy_body(
+        from: *const S, panels: usize, rows: usize, steps: &[isize], width: usize, panel: usize, into: *mut T
+    ) -> ()
 }
 
 /// # Safety
@@ -218,34 +264,44 @@ for_each_set! {
 #[inline(always)]
 unsafe fn copy_body<S: Source<T>, T: Compute>(
     from: *const S,
+    panels: usize,
     rows: usize,
     steps: &[isize],
     width: usize,
+    panel: usize,
     into: *mut T,
 ) {
     let whole = steps.len() / S::STEPS * S::STEPS;
     let (head, tail) = steps.split_at(whole);
     // SAFETY: the caller's promise. The usual heights and widths of tiles are worth code of their own.
     unsafe {
-        match rows {
-            32 => copy_rows::<S, T, 32>(from, head, width, into),
-            16 => copy_rows::<S, T, 16>(from, head, width, into),
-            12 => copy_rows::<S, T, 12>(from, head, width, into),
-            8 => copy_rows::<S, T, 8>(from, head, width, into),
-            6 => copy_rows::<S, T, 6>(from, head, width, into),
-            4 => copy_rows::<S, T, 4>(from, head, width, into),
+        match (panels, rows) {
+            (1, 32) => copy_rows::<S, T, 32>(from, 1, head, width, panel, into),
+            (_, 32) => copy_rows::<S, T, 32>(from, panels, head, width, panel, into),
+            (1, 16) => copy_rows::<S, T, 16>(from, 1, head, width, panel, into),
+            (1, 12) => copy_rows::<S, T, 12>(from, 1, head, width, panel, into),
+            (1, 8) => copy_rows::<S, T, 8>(from, 1, head, width, panel, into),
+            (1, 6) => copy_rows::<S, T, 6>(from, 1, head, width, panel, into),
+            (1, 4) => copy_rows::<S, T, 4>(from, 1, head, width, panel, into),
             _ => {
                 for (p, steps) in head.chunks_exact(S::STEPS).enumerate() {
-                    for i in 0..rows {
-                        into.add(p * width + i).write(S::gather(from.add(i), steps));
+                    for number in 0..panels {
+                        let from = from.add(number * rows);
+                        let into = into.add(number * panel + p * width);
+                        for i in 0..rows {
+                            into.add(i).write(S::gather(from.add(i), steps));
+                        }
                     }
                 }
             }
         }
         if !tail.is_empty() {
-            for i in 0..rows {
-                let value = S::gather(from.add(i), tail);
-                into.add(whole / S::STEPS * width + i).write(value);
+            for number in 0..panels {
+                let from = from.add(number * rows);
+                let into = into.add(number * panel + whole / S::STEPS * width);
+                for i in 0..rows {
+                    into.add(i).write(S::gather(from.add(i), tail));
+                }
             }
         }
     }
@@ -257,8 +313,10 @@ unsafe fn copy_body<S: Source<T>, T: Compute>(
 #[inline(always)]
 unsafe fn copy_rows<S: Source<T>, T: Compute, const ROWS: usize>(
     from: *const S,
+    panels: usize,
     steps: &[isize],
     width: usize,
+    panel: usize,
     into: *mut T,
 ) {
     for (p, now) in steps.chunks_exact(S::STEPS).enumerate() {
@@ -267,23 +325,26 @@ unsafe fn copy_rows<S: Source<T>, T: Compute, const ROWS: usize>(
         {
             for &step in later {
                 let row = from.wrapping_offset(step);
-                for line in (0..size_of::<[S; ROWS]>()).step_by(64) {
+                for line in (0..panels * size_of::<[S; ROWS]>()).step_by(64) {
                     prefetch(row.wrapping_byte_add(line));
                 }
             }
         }
-        // SAFETY: the caller's promise; arrays are aligned as their elements are.
-        unsafe {
-            // Loops, since functions in functions are not compiled for the set.
-            let mut parts = [from.offset(now[0]).cast::<[S; ROWS]>().read(); 4];
-            for part in 1..S::STEPS {
-                parts[part] = from.offset(now[part]).cast::<[S; ROWS]>().read();
+        for number in 0..panels {
+            let from = from.wrapping_add(number * ROWS);
+            // SAFETY: the caller's promise; arrays are aligned as their elements are.
+            unsafe {
+                // Loops, since functions in functions are not compiled for the set.
+                let mut parts = [from.offset(now[0]).cast::<[S; ROWS]>().read(); 4];
+                for part in 1..S::STEPS {
+                    parts[part] = from.offset(now[part]).cast::<[S; ROWS]>().read();
+                }
+                let mut values = [T::ZERO; ROWS];
+                for i in 0..ROWS {
+                    values[i] = S::join([parts[0][i], parts[1][i], parts[2][i], parts[3][i]]);
+                }
+                into.add(number * panel + p * width).cast::<[T; ROWS]>().write(values);
             }
-            let mut values = [T::ZERO; ROWS];
-            for i in 0..ROWS {
-                values[i] = S::join([parts[0][i], parts[1][i], parts[2][i], parts[3][i]]);
-            }
-            into.add(p * width).cast::<[T; ROWS]>().write(values);
         }
     }
 }
@@ -300,8 +361,16 @@ pub(crate) unsafe fn pack_complex<T: Compute>(
     rows: &[isize],
     steps: &Steps,
     width: usize,
+    panel: usize,
     into: *mut T,
 ) {
+    if rows.len() > width {
+        for (number, rows) in rows.chunks(width).enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe { pack_complex(matrix, rows, steps, width, panel, into.add(number * panel)) };
+        }
+        return;
+    }
     let matrix = matrix.cast::<T>();
     let rest = rows.len()..width.next_multiple_of(2);
     for (p, steps) in steps.places.chunks(2).enumerate() {

@@ -23,10 +23,19 @@ pub(crate) fn best() -> Set {
     detected()
 }
 
+/// Whether the processor has a unit for products of tiles, besides [`Set::Avx512`], and we may use it.
+pub(crate) fn has_amx() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return best() == Set::Avx512 && super::micro::amx::is_there();
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
 /// Whether the processor multiplies and adds pairs of bf16 faster than it does singles in f32.
 pub(crate) fn has_fast_bf16() -> bool {
     #[cfg(target_arch = "x86_64")]
-    return best() == Set::Avx512 && is_x86_feature_detected!("avx512bf16") && !is_intel();
+    return has_amx()
+        || best() == Set::Avx512 && is_x86_feature_detected!("avx512bf16") && !is_intel();
     #[cfg(not(target_arch = "x86_64"))]
     false
 }

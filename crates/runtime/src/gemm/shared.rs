@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rxla_base::Result;
 
 use super::lines::{Lines, Panels};
-use super::micro::{MAX_ROWS, Tile};
-use super::pack::{Steps, is_near, prefetch_rows};
+use super::pack::{Steps, at_once, is_near, prefetch_rows};
+use super::panels::{self, Packed};
 use super::{Address, Compute, Job, Rows, is_arithmetic, out_of_memory, scratch};
 use crate::context::Context;
 use crate::system;
@@ -106,16 +106,19 @@ impl<T: Compute> Block<'_, T> {
         let Job { product, kernels, .. } = *self.job;
         let width = 2 * kernels.lanes;
         let panels = self.columns.len().div_ceil(width);
+        let at_once = at_once(width, product.b.width);
         // A thread's attention is worth so many values.
-        let grain = ((1 << 14) / (width * self.values).max(1)).max(1);
-        context.parallel_for(panels, grain, |begin, end| {
+        let grain = ((1 << 14) / (at_once * width * self.values).max(1)).max(1);
+        context.parallel_for(panels.div_ceil(at_once), grain, |begin, end| {
             let mut places = Vec::new();
-            for panel in begin..end {
-                let first = self.columns.start + panel * width;
-                product.n.offsets(0, first, width.min(self.columns.end - first), &mut places);
-                let into = self.packed.get().wrapping_add(panel * self.panel_size);
+            for number in begin..end {
+                let first = self.columns.start + number * at_once * width;
+                let count = (at_once * width).min(self.columns.end - first);
+                product.n.offsets(0, first, count, &mut places);
+                let into = self.packed.get().wrapping_add(number * at_once * self.panel_size);
+                let (data, steps) = (product.b.data, &self.steps[1]);
                 // SAFETY: every panel has room of its own; the matrix is the caller's promise.
-                unsafe { (product.b.pack)(product.b.data, &places, &self.steps[1], width, into) };
+                unsafe { (product.b.pack)(data, &places, steps, width, self.panel_size, into) };
             }
         });
         // Tiles of nearly the same height.
@@ -160,12 +163,13 @@ impl<T: Compute> Block<'_, T> {
             return Ok(());
         }
         let tile_size = kernels.rows * self.values;
-        let left = scratch::<T>(tiles.len() * tile_size + MAX_ROWS * 2 * kernels.lanes)?;
+        let left = scratch::<T>(tiles.len() * tile_size + panels::spare(kernels))?;
         let left = left.as_ptr().cast::<T>();
         let spare = left.wrapping_add(tiles.len() * tile_size);
         let near = system::second_cache() / 2 / (self.panel_size * size_of::<T>());
         let (mut places, mut next_places) = (Vec::new(), Vec::new());
         let fetches = is_near(product.a.width, kernels.rows, &self.steps[0]);
+        let _session = kernels.session();
         for first in panels.clone().step_by(near.max(1)) {
             let some = first..panels.end.min(first + near.max(1));
             for (number, tile) in tiles.clone().enumerate() {
@@ -177,7 +181,7 @@ impl<T: Compute> Block<'_, T> {
                     if first == panels.start {
                         let (data, steps) = (product.a.data, &self.steps[0]);
                         // SAFETY: the room is large enough; the matrix is the caller's promise.
-                        unsafe { (product.a.pack)(data, &places, steps, height, packed) };
+                        unsafe { (product.a.pack)(data, &places, steps, height, 0, packed) };
                     }
                     (packed.cast_const(), Rows::Packed)
                 });
@@ -201,37 +205,26 @@ impl<T: Compute> Block<'_, T> {
     /// As for [`Block::compute`]; `a` has the rows, and there is room for a tile at `spare`.
     unsafe fn row(
         &self,
-        (a, how): (*const T, Rows),
+        a: (*const T, Rows),
         rows: &[isize],
         panels: Range<usize>,
         next: &[isize],
         spare: *mut T,
     ) {
-        let Job { product, kernels, .. } = *self.job;
-        let width = 2 * kernels.lanes;
-        let row_step = is_arithmetic(rows);
         let mut next = next.chunks(next.len().div_ceil(panels.len()).max(1));
-        for panel in panels {
-            prefetch_rows(product.a, next.next().unwrap_or_default(), &self.steps[0]);
-            let first = panel * width;
-            let count = width.min(self.columns.len() - first);
-            let b = self.packed.get().wrapping_add(panel * self.panel_size).cast_const();
-            // The last panel is filled up with zeros.
-            let task = Tile {
-                k: self.values,
-                a,
-                b: b.wrapping_add(T::HEAD * width),
-                b_step: width as isize,
-                start: if T::HEAD > 0 { b } else { std::ptr::null() },
-                c: spare,
-                c_step: width as isize,
-                add: self.add,
-                ask: None,
-            };
-            let columns = &self.places[first..first + count];
-            let dense = self.dense || is_arithmetic(columns) == Some(1);
-            // SAFETY: both operands are packed, and the room is enough for the largest tile.
-            unsafe { self.job.put(task, how, rows, row_step, columns, dense) };
-        }
+        let packed = Packed {
+            b: self.packed.get().cast_const(),
+            size: self.panel_size,
+            values: self.values,
+            places: self.places,
+            dense: self.dense,
+            add: self.add,
+        };
+        let before = |_| {
+            prefetch_rows(self.job.product.a, next.next().unwrap_or_default(), &self.steps[0]);
+            None
+        };
+        // SAFETY: both operands are packed, the last panel filled up with zeros, and there is room.
+        unsafe { self.job.put_panels(a, rows, &packed, panels, spare, before) };
     }
 }

@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rxla_base::Result;
 
-use super::micro::{ASKING, Ask, MAX_ROWS, Tile};
-use super::pack::Steps;
+use super::micro::{ASKING, Ask};
+use super::pack::{Steps, at_once};
+use super::panels::{self, Packed};
 use super::{Address, Compute, Job, Rows, is_arithmetic, out_of_memory, scratch};
 use crate::context::Context;
 use crate::system;
@@ -150,7 +151,7 @@ impl<T: Compute> Part<'_, T> {
         self.job.product.m.offsets(0, rows.start, rows.len(), &mut places);
         let steps = &self.blocks[block][0];
         // SAFETY: the room is large enough; the matrix is the caller's promise.
-        unsafe { (a.pack)(a.data, &places, steps, rows.len(), self.place(tile, block)) };
+        unsafe { (a.pack)(a.data, &places, steps, rows.len(), 0, self.place(tile, block)) };
     }
 
     /// What memory is asked for while a tile is multiplied with a panel of columns: some lines of
@@ -178,51 +179,49 @@ impl<T: Compute> Part<'_, T> {
     unsafe fn strip(&self, panels: Range<usize>, tiles: Range<usize>, follows: bool) -> Result<()> {
         let Job { product, kernels, .. } = *self.job;
         let width = 2 * kernels.lanes;
-        let spare_size = MAX_ROWS * width;
+        let spare_size = panels::spare(kernels);
         let room = scratch::<T>(panels.len() * self.panel_size + spare_size)?;
         let spare = room.as_ptr().cast::<T>();
         let packed = spare.wrapping_add(spare_size);
         let first = panels.start * width;
         let count = product.n.len().min(panels.end * width) - first;
         let [mut sources, mut places, mut rows] = [const { Vec::new() }; 3];
+        let _session = kernels.session();
         product.n.offsets(0, first, count, &mut sources);
         product.n.offsets(1, first, count, &mut places);
         let all_dense = is_arithmetic(&places) == Some(1);
         for (block, [_, steps]) in self.blocks.iter().enumerate() {
-            for (panel, sources) in sources.chunks(width).enumerate() {
-                let into = packed.wrapping_add(panel * self.panel_size);
+            let at_once = at_once(width, product.b.width);
+            for (number, sources) in sources.chunks(at_once * width).enumerate() {
+                let into = packed.wrapping_add(number * at_once * self.panel_size);
+                let (data, panel) = (product.b.data, self.panel_size);
                 // SAFETY: the room is large enough; the matrix is the caller's promise.
-                unsafe { (product.b.pack)(product.b.data, sources, steps, width, into) };
+                unsafe { (product.b.pack)(data, sources, steps, width, panel, into) };
             }
             let values = steps.places.len().div_ceil(T::STEPS);
             let next = match block + 1 < self.blocks.len() {
                 true => Some((panels.start, block + 1)),
                 false => follows.then_some((panels.end, 0)),
             };
+            let packed = Packed {
+                b: packed.cast_const(),
+                size: self.panel_size,
+                values,
+                places: &places,
+                dense: all_dense,
+                add: block > 0,
+            };
             for tile in tiles.clone() {
                 let range = self.rows(tile);
                 product.m.offsets(1, range.start, range.len(), &mut rows);
-                let row_step = is_arithmetic(&rows);
-                for (panel, columns) in places.chunks(width).enumerate() {
-                    let b = packed.wrapping_add(panel * self.panel_size).cast_const();
-                    let ask = next.and_then(|(first, block)| {
+                let a = (self.place(tile, block).cast_const(), Rows::Packed);
+                let before = |panel: usize| {
+                    next.and_then(|(first, block)| {
                         self.ask(first + panel, block, tile - tiles.start)
-                    });
-                    let task = Tile {
-                        k: values,
-                        a: self.place(tile, block),
-                        b: b.wrapping_add(T::HEAD * width),
-                        b_step: width as isize,
-                        start: if T::HEAD > 0 { b } else { std::ptr::null() },
-                        c: spare,
-                        c_step: width as isize,
-                        add: block > 0,
-                        ask,
-                    };
-                    let dense = all_dense || is_arithmetic(columns) == Some(1);
-                    // SAFETY: both operands are packed, and the room is enough for the largest tile.
-                    unsafe { self.job.put(task, Rows::Packed, &rows, row_step, columns, dense) };
-                }
+                    })
+                };
+                // SAFETY: both operands are packed, and there is room.
+                unsafe { self.job.put_panels(a, &rows, &packed, 0..panels.len(), spare, before) };
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 
 use super::Compute;
 use super::micro::{self, Kernels};
-use super::pack::{Source, Steps, pack};
+use super::pack::{Source, Steps, pack_panels};
 use super::sets::for_each_set;
 use crate::element::widen_bf16;
 
@@ -100,6 +100,55 @@ impl Compute for Quad {
     }
 }
 
+/// Four steps of bytes for processors that multiply any of them with any.
+macro_rules! bytes {
+    ($(#[$doc:meta])* $name:ident, $left:ty, $kernels:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Debug)]
+        #[repr(transparent)]
+        pub(crate) struct $name(pub i32);
+
+        impl Compute for $name {
+            const ZERO: $name = $name(0);
+            const BLOCK: usize = 2048;
+            const STEPS: usize = 4;
+
+            #[inline(always)]
+            fn multiply_add(self, factor: $name, sum: $name) -> $name {
+                let (left, right) = (self.0.to_le_bytes(), factor.0.to_le_bytes());
+                let product = |part: usize| i32::from(left[part] as $left) * i32::from(right[part] as i8);
+                $name((0..4).fold(sum.0, |sum, part| sum.wrapping_add(product(part))))
+            }
+
+            #[inline(always)]
+            fn add(self, other: $name) -> $name {
+                $name(self.0.wrapping_add(other.0))
+            }
+
+            fn negate(self) -> $name {
+                $name(self.0.wrapping_neg())
+            }
+
+            fn kernels() -> &'static Kernels<$name> {
+                micro::$kernels()
+            }
+        }
+    };
+}
+
+bytes!(
+    /// Both operands' bytes are with a sign.
+    SignedBytes,
+    i8,
+    for_signed_bytes
+);
+bytes!(
+    /// A left operand's bytes are without a sign, a right one's with one.
+    MixedBytes,
+    u8,
+    for_mixed_bytes
+);
+
 impl Compute for Halves {
     const ZERO: Halves = Halves(0);
     const BLOCK: usize = 1024;
@@ -176,6 +225,11 @@ sources! {
     u8 => Quad, 4, 0, |parts| Quad::new(parts);
     Raised => Quad, 4, Raised(0), |parts|
         Quad(Quad::new([parts[0].0 as u8, parts[1].0 as u8, parts[2].0 as u8, parts[3].0 as u8]).0 ^ RAISE);
+    i8 => SignedBytes, 4, 0, |parts|
+        SignedBytes(Quad::new([parts[0] as u8, parts[1] as u8, parts[2] as u8, parts[3] as u8]).0);
+    i8 => MixedBytes, 4, 0, |parts|
+        MixedBytes(Quad::new([parts[0] as u8, parts[1] as u8, parts[2] as u8, parts[3] as u8]).0);
+    u8 => MixedBytes, 4, 0, |parts| MixedBytes(Quad::new(parts).0);
     half::bf16 => Halves, 2, half::bf16::ZERO,
         |parts| Halves::new([parts[0].to_bits(), parts[1].to_bits()]);
 }
@@ -191,14 +245,18 @@ pub(crate) unsafe fn pack_right_quads(
     rows: &[isize],
     steps: &Steps,
     width: usize,
+    panel: usize,
     into: *mut Quad,
 ) {
     // SAFETY: the caller's promise.
     unsafe {
-        let body = into.add(width);
-        pack::<i8, Quad>(matrix, rows, steps, width, body);
-        let values = std::slice::from_raw_parts(body, steps.places.len().div_ceil(4) * width);
-        start_quads(values, std::slice::from_raw_parts_mut(into, width));
+        pack_panels::<i8, Quad>(matrix, rows, steps, width, panel, into.add(width));
+        for number in 0..rows.len().div_ceil(width) {
+            let into = into.add(number * panel);
+            let count = steps.places.len().div_ceil(4) * width;
+            let values = std::slice::from_raw_parts(into.add(width), count);
+            start_quads(values, std::slice::from_raw_parts_mut(into, width));
+        }
     }
 }
 
@@ -212,13 +270,17 @@ pub(crate) unsafe fn pack_right_quads_alone(
     rows: &[isize],
     steps: &Steps,
     width: usize,
+    panel: usize,
     into: *mut Quad,
 ) {
     // SAFETY: the caller's promise.
     unsafe {
-        std::slice::from_raw_parts_mut(into.cast::<std::mem::MaybeUninit<Quad>>(), width)
-            .fill(std::mem::MaybeUninit::new(Quad::ZERO));
-        pack::<i8, Quad>(matrix, rows, steps, width, into.add(width));
+        for number in 0..rows.len().div_ceil(width) {
+            let start = into.add(number * panel).cast::<std::mem::MaybeUninit<Quad>>();
+            std::slice::from_raw_parts_mut(start, width)
+                .fill(std::mem::MaybeUninit::new(Quad::ZERO));
+        }
+        pack_panels::<i8, Quad>(matrix, rows, steps, width, panel, into.add(width));
     }
 }
 

@@ -2,7 +2,6 @@
 //!
 //! Sums are those of the kernels in [`super`]: one chain of fused multiply-adds over k in ascending order.
 
-use super::MAX_ROWS;
 use crate::gemm::Compute;
 use crate::gemm::sets::{self, Set};
 
@@ -26,13 +25,13 @@ pub(crate) struct Strided<T> {
 type Kernel<T> = unsafe fn(&Strided<T>);
 
 /// The kernels of one instruction set; see [`super::Kernels`], which have tiles of the same sizes.
-pub(crate) struct Kernels<T> {
+pub(crate) struct Kernels<T: 'static> {
     pub lanes: usize,
     pub rows: usize,
-    table: [[Kernel<T>; MAX_ROWS]; 2],
+    table: [&'static [Kernel<T>]; 2],
 }
 
-impl<T> Kernels<T> {
+impl<T: 'static> Kernels<T> {
     /// Computes a tile of so many vectors and rows, at most as many as the kernels have.
     ///
     /// # Safety

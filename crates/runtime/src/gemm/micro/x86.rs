@@ -315,26 +315,26 @@ unsafe fn i64_avx2<const ROWS: usize, const VECTORS: usize>(tile: &Tile<i64>) {
 }
 
 pub(super) static F32_AVX512: Kernels<f32> =
-    Kernels { lanes: 16, rows: 12, table: table!(f32_avx512, twelve rows) };
+    Kernels { lanes: 16, rows: 12, table: table!(f32_avx512, twelve rows), blocks: false };
 pub(super) static F64_AVX512: Kernels<f64> =
-    Kernels { lanes: 8, rows: 12, table: table!(f64_avx512, twelve rows) };
+    Kernels { lanes: 8, rows: 12, table: table!(f64_avx512, twelve rows), blocks: false };
 pub(super) static I32_AVX512: Kernels<i32> =
-    Kernels { lanes: 16, rows: 12, table: table!(i32_avx512, twelve rows) };
+    Kernels { lanes: 16, rows: 12, table: table!(i32_avx512, twelve rows), blocks: false };
 pub(super) static I64_AVX512: Kernels<i64> =
-    Kernels { lanes: 8, rows: 12, table: table!(i64_avx512, twelve rows) };
+    Kernels { lanes: 8, rows: 12, table: table!(i64_avx512, twelve rows), blocks: false };
 pub(super) static PAIRS_VNNI: Kernels<Pair> =
-    Kernels { lanes: 16, rows: 12, table: table!(pairs_vnni, twelve rows) };
+    Kernels { lanes: 16, rows: 12, table: table!(pairs_vnni, twelve rows), blocks: false };
 pub(super) static QUADS_VNNI: Kernels<Quad> =
-    Kernels { lanes: 16, rows: 12, table: table!(quads_vnni, twelve rows) };
+    Kernels { lanes: 16, rows: 12, table: table!(quads_vnni, twelve rows), blocks: false };
 pub(super) static HALVES_BF16: Kernels<Halves> =
-    Kernels { lanes: 16, rows: 12, table: table!(halves_bf16, twelve rows) };
+    Kernels { lanes: 16, rows: 12, table: table!(halves_bf16, twelve rows), blocks: false };
 pub(super) static F32_AVX2: Kernels<f32> =
-    Kernels { lanes: 8, rows: 6, table: table!(f32_avx2, six rows) };
+    Kernels { lanes: 8, rows: 6, table: table!(f32_avx2, six rows), blocks: false };
 pub(super) static F64_AVX2: Kernels<f64> =
-    Kernels { lanes: 4, rows: 6, table: table!(f64_avx2, six rows) };
+    Kernels { lanes: 4, rows: 6, table: table!(f64_avx2, six rows), blocks: false };
 pub(super) static I32_AVX2: Kernels<i32> =
-    Kernels { lanes: 8, rows: 4, table: table!(i32_avx2, four rows) };
+    Kernels { lanes: 8, rows: 4, table: table!(i32_avx2, four rows), blocks: false };
 pub(super) static I64_AVX2: Kernels<i64> =
-    Kernels { lanes: 4, rows: 4, table: table!(i64_avx2, four rows) };
+    Kernels { lanes: 4, rows: 4, table: table!(i64_avx2, four rows), blocks: false };
 pub(super) static PAIRS_AVX2: Kernels<Pair> =
-    Kernels { lanes: 8, rows: 6, table: table!(pairs_avx2, six rows) };
+    Kernels { lanes: 8, rows: 6, table: table!(pairs_avx2, six rows), blocks: false };

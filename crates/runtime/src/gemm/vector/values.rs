@@ -51,7 +51,7 @@ pub(super) unsafe fn of<'a, T: Compute>(
         unsafe {
             match together {
                 true => convert(vector, start, depth, into),
-                false => (vector.pack)(vector.data, &[start], &steps, 1, into),
+                false => (vector.pack)(vector.data, &[start], &steps, 1, 0, into),
             }
         }
     }
@@ -79,6 +79,6 @@ unsafe fn convert<T: Compute>(vector: &Operand<T>, start: isize, depth: usize, i
         let places: [isize; TOGETHER] = std::array::from_fn(|i| start + (first + i) as isize);
         let into = into.wrapping_add(first);
         // SAFETY: the caller's promise.
-        unsafe { (vector.pack)(vector.data, &places[..count], &steps, count, into) };
+        unsafe { (vector.pack)(vector.data, &places[..count], &steps, count, 0, into) };
     }
 }
