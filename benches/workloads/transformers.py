@@ -61,7 +61,11 @@ def _causal(length):
     return jnp.tril(jnp.ones((length, length), bool))
 
 
-def _gpt_train(layers, width, heads, vocabulary, batch, length):
+def _as(dtype, params):
+    return jax.tree.map(lambda p: p.astype(dtype), params)
+
+
+def _gpt_train(layers, width, heads, vocabulary, batch, length, dtype=np.float32):
     """A train step with gradient descent; layers are written out, as users do."""
 
     def loss(params, tokens):
@@ -71,7 +75,7 @@ def _gpt_train(layers, width, heads, vocabulary, batch, length):
         logp = jax.nn.log_softmax(x @ params["embed"].T)
         return -jnp.take_along_axis(logp, tokens[:, 1:, None], 2).mean()
 
-    params = _gpt_parameters(layers, width, vocabulary, length)
+    params = _as(dtype, _gpt_parameters(layers, width, vocabulary, length))
     return descent(loss), [params, integers(batch, length + 1, high=vocabulary)]
 
 
@@ -85,15 +89,29 @@ def gpt2_small_train():
     return _gpt_train(12, 768, 12, 50257, 1, 128)
 
 
-@workload("models", tolerance=1e-2)
-def gpt2_small_prefill():
+@workload("models", tolerance=1e-1)
+def gpt2_small_train_bf16():
+    return _gpt_train(12, 768, 12, 50257, 1, 128, BF16)
+
+
+def _gpt_prefill(dtype):
     def program(params, tokens):
         x = params["embed"][tokens] + params["places"]
         for p in params["blocks"]:
             x = _block(p, x, 12, _causal(tokens.shape[1]))
         return x[:, -1] @ params["embed"].T
 
-    return program, [_gpt_parameters(12, 768, 50257, 256), integers(1, 256, high=50257)]
+    return program, [_as(dtype, _gpt_parameters(12, 768, 50257, 256)), integers(1, 256, high=50257)]
+
+
+@workload("models", tolerance=1e-2)
+def gpt2_small_prefill():
+    return _gpt_prefill(np.float32)
+
+
+@workload("models", tolerance=1e-1)
+def gpt2_small_prefill_bf16():
+    return _gpt_prefill(BF16)
 
 
 def _gpt_decode(dtype):
@@ -113,7 +131,7 @@ def _gpt_decode(dtype):
             x = x + jax.nn.gelu(_norm(x, p["g2"]) @ p["up"]) @ p["down"]
         return x[:, 0] @ params["embed"].T, updated
 
-    params = jax.tree.map(lambda p: p.astype(dtype), _gpt_parameters(12, 768, 50257, 256))
+    params = _as(dtype, _gpt_parameters(12, 768, 50257, 256))
     cache = lambda seed: normal(1, 12, 256, 64, seed=seed).astype(dtype)  # noqa: E731
     caches = [(cache(2 * i), cache(2 * i + 1)) for i in range(12)]
     return program, [params, caches, integers(1, high=50257), np.int32(200)]

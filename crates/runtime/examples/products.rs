@@ -91,6 +91,8 @@ const CASES: &[Case] = &[
     case("prefill_512x3072x768_bf16", Element::BF16, [1, 512, 3072, 768], Rows, Rows),
     case("prefill_64x3072x768_i8", Element::I8, [1, 64, 3072, 768], Rows, Rows),
     case("prefill_512x3072x768_i8", Element::I8, [1, 512, 3072, 768], Rows, Rows),
+    case("cold_256x49152x768_bf16", Element::BF16, [1, 256, 49152, 768], Rows, Rows),
+    case("cold_256x12288x3072_bf16", Element::BF16, [1, 256, 12288, 3072], Rows, Rows),
     case("tall_4096x256x256_bf16", Element::BF16, [1, 4096, 256, 256], Rows, Rows),
     case("nn_512_i32", Element::I32, [1, 512, 512, 512], Rows, Rows),
 ];

@@ -316,9 +316,13 @@ unsafe fn run_in<T: Native, E: Elements>(
     by(&mut columns, 1);
     by(&mut summed, 0);
     // Strides in a temporary result for what has to be rounded at the end.
-    let in_place = T::is_native(E::known(dot.result));
+    let native = T::is_native(E::known(dot.result));
     let (row_count, column_count) = (count(&rows), count(&columns));
-    let temporary = match in_place {
+    let round = match native || !(1..=T::BLOCK).contains(&count(&summed)) {
+        true => None,
+        false => T::rounds(E::known(dot.result)),
+    };
+    let temporary = match native || round.is_some() {
         true => None,
         false => {
             let size = row_count.saturating_mul(column_count).saturating_mul(batch);
@@ -364,11 +368,14 @@ unsafe fn run_in<T: Native, E: Elements>(
         let b = operand(dot.right, right, place[1], b_pack);
         let c = match &temporary {
             Some(_) => c.wrapping_add(index * row_count * column_count),
-            None => c.wrapping_offset(place[2] * scale),
+            None => {
+                let width = round.map_or(size_of::<T>(), |round| round.width) as isize;
+                c.wrapping_byte_offset(place[2] * scale * width)
+            }
         };
         match swapped {
-            false => Product { a, b, c, m: &m, n: &n, k: &k },
-            true => Product { a: b, b: a, c, m: &n, n: &m, k: &flipped },
+            false => Product { a, b, c, m: &m, n: &n, k: &k, round },
+            true => Product { a: b, b: a, c, m: &n, n: &m, k: &flipped, round },
         }
     };
     // SAFETY: the caller's promise.

@@ -10,7 +10,7 @@ use crate::gemm::units::{
     Halves, MixedBytes, Pair, Quad, Raised, SignedBytes, pack_right_quads, pack_right_quads_alone,
 };
 use crate::gemm::vector::Streams;
-use crate::gemm::{Address, Compute};
+use crate::gemm::{Address, Compute, Round};
 #[cfg(target_arch = "x86_64")]
 use crate::gemm::{micro, sets};
 
@@ -28,6 +28,10 @@ pub(crate) trait Native: Compute {
     fn is_direct(element: Element) -> bool;
     /// How rows of such elements are read by products with vectors.
     fn streams(element: Element) -> Option<Streams<Self>>;
+    /// How sums are rounded to such elements where products write them, if they may.
+    fn rounds(_element: Element) -> Option<Round<Self>> {
+        None
+    }
     /// Rounds dense sums into a result with such elements.
     ///
     /// # Safety
@@ -193,6 +197,21 @@ units!(Halves, f32, Element::F32, {
 
     fn streams(_element: Element) -> Option<Streams<Halves>> {
         None
+    }
+
+    fn rounds(element: Element) -> Option<Round<Halves>> {
+        /// # Safety
+        ///
+        /// See [`round_row`].
+        unsafe fn row<S: Store<f32>>(sums: *const Halves, into: *mut u8, count: usize) {
+            // SAFETY: the caller's promise; a value that is a sum has the bits of one.
+            unsafe { round_row::<S, f32>(sums.cast(), into.cast(), count) };
+        }
+        match element {
+            Element::BF16 => Some(Round { width: 2, row: row::<half::bf16> }),
+            Element::F16 => Some(Round { width: 2, row: row::<half::f16> }),
+            _ => None,
+        }
     }
 });
 

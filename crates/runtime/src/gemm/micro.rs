@@ -23,8 +23,10 @@ pub(crate) struct Tile<T> {
     pub ask: Option<Ask>,
 }
 
-/// Steps of k in which one line of memory is asked for.
+/// Values along k in which one line of memory is asked for.
 pub(crate) const ASKING: usize = 8;
+/// The same for the kernels of [`amx`], of whose calls there are fewer.
+pub(crate) const ASKING_IN_BLOCKS: usize = 2;
 
 /// Lines of memory that are wanted later: from one on, so many bytes from one to the next. They may
 /// be anywhere.
@@ -68,6 +70,11 @@ pub(crate) struct Kernels<T: 'static> {
 }
 
 impl<T> Kernels<T> {
+    /// Values along k in which one line of memory is asked for.
+    pub(crate) fn asking(&self) -> usize {
+        if self.blocks { ASKING_IN_BLOCKS } else { ASKING }
+    }
+
     /// For as long as kernels are called one after the other.
     #[cfg(target_arch = "x86_64")]
     pub(crate) fn session(&self) -> Option<amx::Session> {

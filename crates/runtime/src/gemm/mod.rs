@@ -147,6 +147,18 @@ pub(crate) struct Product<'a, T> {
     pub m: &'a Axis,
     pub n: &'a Axis,
     pub k: &'a Axis,
+    /// How sums are rounded where they are written, if the result's elements are others. Then all of k is one block:
+    /// it has at most [`Compute::BLOCK`] steps.
+    pub round: Option<Round<T>>,
+}
+
+/// Elements that sums are rounded to.
+#[derive(Clone, Copy)]
+pub(crate) struct Round<T> {
+    /// Bytes of one.
+    pub width: usize,
+    /// Rounds so many sums.
+    pub row: unsafe fn(sums: *const T, into: *mut u8, count: usize),
 }
 
 // SAFETY: the addresses are those of buffers that whoever makes a product lends to it; the parts of the
@@ -523,7 +535,8 @@ impl<T: Compute> Job<'_, T> {
                 }
             }
         };
-        if let (true, true, Some(c_step)) = (dense, columns.len() == lanes, row_step) {
+        let in_place = dense && columns.len() == lanes && self.product.round.is_none();
+        if let (true, Some(c_step)) = (in_place, row_step) {
             task.c = c.wrapping_offset(rows[0] + columns[0]);
             task.c_step = c_step;
             run(&task);
@@ -532,7 +545,42 @@ impl<T: Compute> Job<'_, T> {
         task.add = false;
         run(&task);
         // SAFETY: the caller's promise.
-        unsafe { scatter(task.c, lanes, c, rows, columns, add) };
+        unsafe { self.write(task.c, lanes, rows, columns, add) };
+    }
+
+    /// Writes a tile to its places in the result, or adds it to what is there.
+    ///
+    /// # Safety
+    ///
+    /// See [`scatter`].
+    unsafe fn write(
+        &self,
+        tile: *const T,
+        lanes: usize,
+        rows: &[isize],
+        columns: &[isize],
+        add: bool,
+    ) {
+        let c = self.product.c;
+        let Some(Round { width, row: round }) = self.product.round else {
+            // SAFETY: the caller's promise.
+            return unsafe { scatter(tile, lanes, c, rows, columns, add) };
+        };
+        let at = |place: isize| c.cast::<u8>().wrapping_offset(place * width as isize);
+        let dense = is_arithmetic(columns) == Some(1);
+        for (i, &row) in rows.iter().enumerate() {
+            let sums = tile.wrapping_add(i * lanes);
+            // SAFETY: the caller's promise.
+            unsafe {
+                if dense {
+                    round(sums, at(row + columns[0]), columns.len());
+                } else {
+                    for (j, &column) in columns.iter().enumerate() {
+                        round(sums.add(j), at(row + column), 1);
+                    }
+                }
+            }
+        }
     }
 }
 

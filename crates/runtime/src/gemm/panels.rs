@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::micro::{Ask, Kernels, Tile};
-use super::{Compute, Job, Rows, is_arithmetic, scatter};
+use super::{Compute, Job, Rows, is_arithmetic};
 
 /// Packed columns of the right operand.
 pub(super) struct Packed<'a, T> {
@@ -77,10 +77,16 @@ impl<T: Compute> Job<'_, T> {
         }
         for first in panels.clone().step_by(GROUP) {
             let group = first..panels.end.min(first + GROUP);
+            let mut asks = [None; GROUP];
+            asks.iter_mut().zip(group.clone()).for_each(|(ask, panel)| *ask = before(panel));
             for begin in (0..packed.values).step_by(CHUNK) {
                 let end = packed.values.min(begin + CHUNK);
                 for panel in group.clone() {
-                    let ask = if begin == 0 { before(panel) } else { None };
+                    let asked = (begin / self.kernels.asking()) as isize;
+                    let ask = asks[panel - first].map(|Ask { from, step }| Ask {
+                        from: from.wrapping_offset(asked * step),
+                        step,
+                    });
                     let (mut task, columns, _) = task(panel, ask);
                     let sums = spare.wrapping_add((panel - first) * rows.len() * width);
                     task.k = end - begin;
@@ -95,7 +101,7 @@ impl<T: Compute> Job<'_, T> {
                         kernel(&task);
                         if end == packed.values {
                             let width = task.c_step as usize;
-                            scatter(sums, width, self.product.c, rows, columns, packed.add);
+                            self.write(sums, width, rows, columns, packed.add);
                         }
                     }
                 }

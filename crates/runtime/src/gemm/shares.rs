@@ -29,6 +29,7 @@ pub(super) fn count<T: Compute>(job: &Job<'_, T>) -> Option<usize> {
     let product = job.product;
     let [m, n, k] = [product.m, product.n, product.k].map(Axis::len);
     let suits = !job.direct
+        && product.round.is_none()
         && k >= LEAST_SHARES * LEAST_STEPS
         && k / 4 >= m.max(n)
         && m.saturating_mul(n) <= MOST_SUMS

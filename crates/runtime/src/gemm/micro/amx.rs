@@ -13,7 +13,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
-use super::{Kernels, Tile};
+use super::{Ask, Kernels, Tile};
 use crate::gemm::Compute;
 use crate::gemm::pack::{Source, Steps, pack};
 use crate::gemm::transpose;
@@ -225,7 +225,13 @@ struct Blocks {
     b: *const u8,
     b_row: usize,
     count: usize,
+    /// What memory is asked for meanwhile: [`ASKED`] lines in each block.
+    ask: Ask,
 }
+
+/// Lines of memory asked for in a block.
+const ASKED: usize = SIDE / super::ASKING_IN_BLOCKS;
+const _: () = assert!(ASKED == 8);
 
 /// Goes through blocks, at least one, with these instructions for each. Labels are numbers for the assembler's sake.
 macro_rules! for_each_block {
@@ -233,6 +239,18 @@ macro_rules! for_each_block {
         asm!(
             "2:",
             $($instruction,)*
+            "prefetcht1 [{ask}]",
+            "prefetcht1 [{ask} + {ask_step}]",
+            "lea {ask}, [{ask} + 2*{ask_step}]",
+            "prefetcht1 [{ask}]",
+            "prefetcht1 [{ask} + {ask_step}]",
+            "lea {ask}, [{ask} + 2*{ask_step}]",
+            "prefetcht1 [{ask}]",
+            "prefetcht1 [{ask} + {ask_step}]",
+            "lea {ask}, [{ask} + 2*{ask_step}]",
+            "prefetcht1 [{ask}]",
+            "prefetcht1 [{ask} + {ask_step}]",
+            "lea {ask}, [{ask} + 2*{ask_step}]",
             "add {a}, {a_block}",
             "add {lower}, {a_block}",
             "add {b}, {b_block}",
@@ -246,6 +264,8 @@ macro_rules! for_each_block {
             b_row = in(reg) $blocks.b_row,
             b_block = in(reg) SIDE * $blocks.b_row,
             count = inout(reg) $blocks.count => _,
+            ask = inout(reg) $blocks.ask.from => _,
+            ask_step = in(reg) $blocks.ask.step,
             options(nostack, readonly),
         )
     };
@@ -345,6 +365,8 @@ unsafe fn compute<T: Compute, const HEIGHT: usize, const VECTORS: usize>(
     }
     let (whole, rest) = (tile.k / SIDE, tile.k % SIDE);
     let b_row = tile.b_step as usize * size_of::<T>();
+    let at_hand = Ask { from: tile.a.cast(), step: 0 };
+    let ask = tile.ask.unwrap_or(at_hand);
     let rest_block = Blocks {
         a: tile.a.wrapping_add(whole * SIDE * HEIGHT).cast(),
         a_row: rest * size_of::<T>(),
@@ -352,6 +374,7 @@ unsafe fn compute<T: Compute, const HEIGHT: usize, const VECTORS: usize>(
         b: tile.b.wrapping_offset((whole * SIDE) as isize * tile.b_step).cast(),
         b_row,
         count: 1,
+        ask: at_hand,
     };
     // SAFETY: the caller's promise; the room is large enough for the sums.
     unsafe {
@@ -362,7 +385,8 @@ unsafe fn compute<T: Compute, const HEIGHT: usize, const VECTORS: usize>(
         }
         if whole > 0 {
             let (a, b) = (tile.a.cast(), tile.b.cast());
-            multiply(&Blocks { a, a_row: LINE, a_block: HEIGHT * LINE, b, b_row, count: whole });
+            let a_block = HEIGHT * LINE;
+            multiply(&Blocks { a, a_row: LINE, a_block, b, b_row, count: whole, ask });
             if rest > 0 {
                 store_sums::<HEIGHT, VECTORS>(sums, step);
                 shape(HEIGHT, VECTORS, rest);
