@@ -244,6 +244,7 @@ fn main() {
         };
         let (l, r) = (strides(case.orders[0], m, k), strides(case.orders[1], k, n));
         let dot = Dot {
+            rounded: false,
             left: case.element,
             right: case.element,
             result,

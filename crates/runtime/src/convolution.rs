@@ -206,6 +206,7 @@ impl Convolution {
         let mut summed = taps;
         summed.push(Dim { size: features, strides: [feature_stride, self.right_feature_stride] });
         Dot {
+            rounded: false,
             left,
             right: self.right,
             result: self.result,

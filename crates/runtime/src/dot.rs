@@ -32,6 +32,8 @@ pub struct Dot {
     pub left: Element,
     pub right: Element,
     pub result: Element,
+    /// Whether operands of f32 are rounded to bf16 where products of these are faster.
+    pub rounded: bool,
     pub batch: Vec<BatchDim>,
     /// Dimensions of the left operand and the result.
     pub rows: Vec<Dim>,
@@ -57,7 +59,7 @@ impl Dot {
             return Err(Error::unimplemented("a product of floats as integers"));
         }
         let mut code = vec![self.left as i64, self.right as i64, self.result as i64, -1];
-        code.push(self.batch.len() as i64);
+        code.extend([i64::from(self.rounded), self.batch.len() as i64]);
         for dim in &self.batch {
             code.push(dim.size as i64);
             code.extend(dim.strides.map(|stride| stride as i64));
@@ -155,6 +157,7 @@ pub unsafe extern "C" fn rxla_dot_of<E: Elements>(
             left: left_element,
             right: right_element,
             result: result_element,
+            rounded: code.next() != 0,
             batch: {
                 let count = code.size();
                 let dim = |code: &mut Decoder| BatchDim {
@@ -213,7 +216,8 @@ pub(crate) unsafe fn run<E: Elements>(
     let one = count(&dot.rows) == 1 || count(&dot.columns) == 1;
     let few = !one && has_few_vectors(dot);
     let sides = [dot.left, dot.right].map(E::known);
-    let halves = !one && !few && sides == [Element::BF16; 2];
+    let singles = dot.rounded && sides == [Element::F32; 2];
+    let halves = !one && !few && (sides == [Element::BF16; 2] || singles);
     let words = !one && sides.into_iter().all(fits_i16);
     // One of them with a sign, and none on the wrong side: see `Quad`.
     let bytes = !few && sides.into_iter().all(fits_bytes) && sides.contains(&Element::I8);

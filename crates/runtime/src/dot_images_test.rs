@@ -34,6 +34,7 @@ fn windows_over_images() {
                         strides: [image as isize, other as isize],
                     };
                     let dot = Dot {
+                        rounded: false,
                         left: element,
                         right: element,
                         result,

@@ -60,6 +60,8 @@ fn check(elements: [Element; 3], sizes: [usize; 4], orders: [&[usize]; 3], conte
         strides(&[batch, m, n], orders[2]),
     );
     let dot = Dot {
+        // All numbers here are those of bf16.
+        rounded: (m + n + k).is_multiple_of(2),
         left: elements[0],
         right: elements[1],
         result: elements[2],
@@ -112,6 +114,37 @@ fn check(elements: [Element; 3], sizes: [usize; 4], orders: [&[usize]; 3], conte
     assert_eq!(status, 0);
     let wanted = read(elements[2], &write(elements[2], &wanted));
     assert_eq!(read(elements[2], &result), wanted, "{elements:?} {sizes:?} {orders:?}");
+}
+
+#[test]
+fn singles_are_rounded_to_bf16_where_that_is_faster() {
+    let size = 32;
+    let near_one = 1.0 + 1.0 / 512.0;
+    let dims = |strides| vec![Dim { size, strides }];
+    for rounded in [false, true] {
+        let dot = Dot {
+            left: Element::F32,
+            right: Element::F32,
+            result: Element::F32,
+            rounded,
+            batch: Vec::new(),
+            rows: dims([32, 32]),
+            columns: dims([1, 1]),
+            summed: dims([1, 32]),
+        };
+        let operand = vec![near_one as f32; size * size];
+        let mut result = operand.clone();
+        let (code, from) = (dot.encode().unwrap(), operand.as_ptr().cast());
+        let (context, into) = (Context::default(), result.as_mut_ptr().cast());
+        // SAFETY: buffers are as large as the description says.
+        let status = unsafe { rxla_dot(context.as_ptr(), from, from, into, code.as_ptr()) };
+        assert_eq!(status, 0);
+        let exact = size as f64 * near_one * near_one;
+        let wanted = if rounded && sets::has_fast_bf16() { size as f64 } else { exact };
+        for value in result {
+            assert!((f64::from(value) - wanted).abs() < 1e-4, "{value} {wanted} {rounded}");
+        }
+    }
 }
 
 fn contexts() -> [Context; 2] {
@@ -196,6 +229,7 @@ fn several_dimensions_on_each_axis() {
     // bhqd,hdm->bqm with sizes 2, 3, 4, 5, 6: two dimensions in rows and in the sum.
     let (b, h, q, d, m) = (2, 3, 4, 5, 6);
     let dot = Dot {
+        rounded: false,
         left: Element::F64,
         right: Element::F64,
         result: Element::F64,
@@ -250,6 +284,7 @@ fn columns_in_panels() {
         for (panels, width) in [(3, 32), (2, 7)] {
             let n = panels * width;
             let dot = Dot {
+                rounded: false,
                 left: Element::F32,
                 right: Element::F32,
                 result: Element::F32,
@@ -293,6 +328,7 @@ fn bits_of([m, n, k]: [usize; 3]) {
         |count: usize| -> Vec<f32> { (0..count).map(|i| (i as f32 * 0.7).sin()).collect() };
     let (left, right) = (values(m * k), values(k * n));
     let dot = Dot {
+        rounded: false,
         left: Element::F32,
         right: Element::F32,
         result: Element::F32,
@@ -364,6 +400,7 @@ fn ending_in_zeros<S: Copy + Store<f64> + Load<f64>>(element: Element, zeros: Ze
     };
     let [m, n] = sizes;
     let dot = Dot {
+        rounded: false,
         left: element,
         right: element,
         result: Element::F64,
@@ -417,6 +454,7 @@ fn zeros_at_the_end_are_left_out() {
 #[test]
 fn mixtures_that_make_no_sense_are_errors() {
     let dot = |left, right, result| Dot {
+        rounded: false,
         left,
         right,
         result,
@@ -612,6 +650,7 @@ fn small_integers_of_all_values() {
                 let [row, column] = if result_columns { [n, 1] } else { [1, m] };
                 let stride = |a: usize, b: usize| [a as isize, b as isize];
                 let dot = Dot {
+                    rounded: false,
                     left,
                     right,
                     result: I32,

@@ -245,6 +245,7 @@ pub(super) fn strided_product(
         left: number(left.element_type)?,
         right: number(right.element_type)?,
         result: number(result.element_type)?,
+        rounded: op.algorithm == Some(op::DotAlgorithm::Bf16Bf16F32),
         batch,
         rows,
         columns,

@@ -191,8 +191,11 @@ units!(MixedBytes, i32, Element::I32 | Element::U32, {
     }
 });
 units!(Halves, f32, Element::F32, {
-    fn packers(_elements: [Element; 2]) -> [Pack<Halves>; 2] {
-        [left::<half::bf16, Halves>(), pack_panels::<half::bf16, Halves>]
+    fn packers(elements: [Element; 2]) -> [Pack<Halves>; 2] {
+        match elements[0] {
+            Element::F32 => [left::<f32, Halves>(), pack_panels::<f32, Halves>],
+            _ => [left::<half::bf16, Halves>(), pack_panels::<half::bf16, Halves>],
+        }
     }
 
     fn streams(_element: Element) -> Option<Streams<Halves>> {

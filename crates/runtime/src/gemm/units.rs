@@ -5,7 +5,7 @@ use super::Compute;
 use super::micro::{self, Kernels};
 use super::pack::{Source, Steps, pack_panels};
 use super::sets::for_each_set;
-use crate::element::widen_bf16;
+use crate::element::{narrow_bf16, widen_bf16};
 
 /// Two steps of integers, in 16 bits each.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -230,6 +230,8 @@ sources! {
     i8 => MixedBytes, 4, 0, |parts|
         MixedBytes(Quad::new([parts[0] as u8, parts[1] as u8, parts[2] as u8, parts[3] as u8]).0);
     u8 => MixedBytes, 4, 0, |parts| MixedBytes(Quad::new(parts).0);
+    f32 => Halves, 2, 0.0,
+        |parts| Halves::new([narrow_bf16(parts[0]).to_bits(), narrow_bf16(parts[1]).to_bits()]);
     half::bf16 => Halves, 2, half::bf16::ZERO,
         |parts| Halves::new([parts[0].to_bits(), parts[1].to_bits()]);
 }
