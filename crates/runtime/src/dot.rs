@@ -32,7 +32,8 @@ pub struct Dot {
     pub left: Element,
     pub right: Element,
     pub result: Element,
-    /// Whether operands of f32 are rounded to bf16 where products of these are faster.
+    /// Whether operands of f32 are rounded to bf16 where products of these are faster and the kernels are those for
+    /// [`Any`] elements.
     pub rounded: bool,
     pub batch: Vec<BatchDim>,
     /// Dimensions of the left operand and the result.
@@ -216,7 +217,8 @@ pub(crate) unsafe fn run<E: Elements>(
     let one = count(&dot.rows) == 1 || count(&dot.columns) == 1;
     let few = !one && has_few_vectors(dot);
     let sides = [dot.left, dot.right].map(E::known);
-    let singles = dot.rounded && sides == [Element::F32; 2];
+    // Kernels for bf16 would be more than half of a program that has none.
+    let singles = E::ANY && dot.rounded && sides == [Element::F32; 2];
     let halves = !one && !few && (sides == [Element::BF16; 2] || singles);
     let words = !one && sides.into_iter().all(fits_i16);
     // One of them with a sign, and none on the wrong side: see `Quad`.

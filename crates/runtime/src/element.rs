@@ -72,6 +72,8 @@ impl Element {
 /// Which elements a kernel may meet, so that one compiled for a single type carries nothing of the others:
 /// in a program compiled ahead of time that is most of its size.
 pub trait Elements: 'static {
+    /// Whether there may be any.
+    const ANY: bool = false;
     /// The element, where there is only one as a constant.
     fn known(element: Element) -> Element;
 }
@@ -83,6 +85,8 @@ pub enum Any {}
 pub enum Only<const NUMBER: usize> {}
 
 impl Elements for Any {
+    const ANY: bool = true;
+
     #[inline(always)]
     fn known(element: Element) -> Element {
         element

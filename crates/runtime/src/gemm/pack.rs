@@ -276,7 +276,6 @@ unsafe fn copy_body<S: Source<T>, T: Compute>(
     // SAFETY: the caller's promise. The usual heights and widths of tiles are worth code of their own.
     unsafe {
         match (panels, rows) {
-            (1, 32) => copy_rows::<S, T, 32>(from, 1, head, width, panel, into),
             (_, 32) => copy_rows::<S, T, 32>(from, panels, head, width, panel, into),
             (1, 16) => copy_rows::<S, T, 16>(from, 1, head, width, panel, into),
             (1, 12) => copy_rows::<S, T, 12>(from, 1, head, width, panel, into),
