@@ -170,36 +170,41 @@ pub(crate) unsafe fn pack_panels<S: Source<T>, T: Compute>(
     panel: usize,
     into: *mut T,
 ) {
-    let matrix = matrix.cast::<S>();
     if width == 0 {
         return;
     }
+    let together = rows.windows(2).all(|pair| pair[1] - pair[0] == 1);
+    if !together && rows.len() > width {
+        for (number, rows) in rows.chunks(width).enumerate() {
+            let into = into.wrapping_add(number * panel);
+            // SAFETY: the caller's promise.
+            unsafe { pack_panels::<S, T>(matrix, rows, steps, width, panel, into) };
+        }
+        return;
+    }
+    let matrix = matrix.cast::<S>();
     let (whole, rest) = (rows.len() / width, rows.len() % width);
+    let last = into.wrapping_add(whole * panel);
     if rest > 0 {
-        let into = into.wrapping_add(whole * panel);
         for p in 0..steps.places.len().div_ceil(S::STEPS) {
             for i in rest..width {
                 // SAFETY: the caller's promise.
-                unsafe { into.add(p * width + i).write(T::ZERO) };
+                unsafe { last.add(p * width + i).write(T::ZERO) };
             }
         }
     }
     // SAFETY: the caller's promise.
     unsafe {
-        if rows.windows(2).all(|pair| pair[1] - pair[0] == 1) {
-            let from = matrix.wrapping_offset(rows.first().copied().unwrap_or(0));
-            if whole > 0 {
-                copy::<S, T>(from, whole, width, &steps.places, width, panel, into);
-            }
-            if rest > 0 {
-                let (from, into) =
-                    (from.wrapping_add(whole * width), into.wrapping_add(whole * panel));
-                copy::<S, T>(from, 1, rest, &steps.places, width, panel, into);
-            }
-        } else {
-            for (number, rows) in rows.chunks(width).enumerate() {
-                turn_runs::<S, T>(matrix, rows, steps, width, into.wrapping_add(number * panel));
-            }
+        if !together {
+            return turn_runs::<S, T>(matrix, rows, steps, width, into);
+        }
+        let from = matrix.wrapping_offset(rows.first().copied().unwrap_or(0));
+        if whole > 0 {
+            copy::<S, T>(from, whole, width, &steps.places, width, panel, into);
+        }
+        if rest > 0 {
+            let from = from.wrapping_add(whole * width);
+            copy::<S, T>(from, 1, rest, &steps.places, width, panel, last);
         }
     }
 }
