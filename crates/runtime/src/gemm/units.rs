@@ -38,6 +38,11 @@ impl Quad {
         let (a, b, c, d) = (u32::from(a), u32::from(b), u32::from(c), u32::from(d));
         Quad((a | b << 8 | c << 16 | d << 24) as i32)
     }
+
+    #[inline(always)]
+    fn signed([a, b, c, d]: [i8; 4]) -> Quad {
+        Quad::new([a as u8, b as u8, c as u8, d as u8])
+    }
 }
 
 impl Halves {
@@ -220,15 +225,12 @@ sources! {
     i8 => Pair, 2, 0, |parts| Pair::new(i16::from(parts[0]), i16::from(parts[1]));
     u8 => Pair, 2, 0, |parts| Pair::new(i16::from(parts[0]), i16::from(parts[1]));
     i16 => Pair, 2, 0, |parts| Pair::new(parts[0], parts[1]);
-    i8 => Quad, 4, 0, |parts|
-        Quad::new([parts[0] as u8, parts[1] as u8, parts[2] as u8, parts[3] as u8]);
+    i8 => Quad, 4, 0, |parts| Quad::signed(parts);
     u8 => Quad, 4, 0, |parts| Quad::new(parts);
     Raised => Quad, 4, Raised(0), |parts|
-        Quad(Quad::new([parts[0].0 as u8, parts[1].0 as u8, parts[2].0 as u8, parts[3].0 as u8]).0 ^ RAISE);
-    i8 => SignedBytes, 4, 0, |parts|
-        SignedBytes(Quad::new([parts[0] as u8, parts[1] as u8, parts[2] as u8, parts[3] as u8]).0);
-    i8 => MixedBytes, 4, 0, |parts|
-        MixedBytes(Quad::new([parts[0] as u8, parts[1] as u8, parts[2] as u8, parts[3] as u8]).0);
+        Quad(Quad::signed([parts[0].0, parts[1].0, parts[2].0, parts[3].0]).0 ^ RAISE);
+    i8 => SignedBytes, 4, 0, |parts| SignedBytes(Quad::signed(parts).0);
+    i8 => MixedBytes, 4, 0, |parts| MixedBytes(Quad::signed(parts).0);
     u8 => MixedBytes, 4, 0, |parts| MixedBytes(Quad::new(parts).0);
     f32 => Halves, 2, 0.0,
         |parts| Halves::new([narrow_bf16(parts[0]).to_bits(), narrow_bf16(parts[1]).to_bits()]);

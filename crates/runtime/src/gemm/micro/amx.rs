@@ -233,7 +233,7 @@ struct Blocks {
 const ASKED: usize = SIDE / super::ASKING_IN_BLOCKS;
 const _: () = assert!(ASKED == 8);
 
-/// Goes through blocks, at least one, with these instructions for each. Labels are numbers for the assembler's sake.
+/// Goes through blocks, at least one, with these instructions for each.
 macro_rules! for_each_block {
     ($blocks:ident, $($instruction:expr),*) => {
         asm!(
@@ -350,8 +350,8 @@ unsafe fn compute<T: Compute, const HEIGHT: usize, const VECTORS: usize>(
     struct Room<T>([T; ROWS * 2 * SIDE]);
     let mut room = MaybeUninit::<Room<T>>::uninit();
     // Rows that cross lines of memory take several times as long.
-    let in_place =
-        tile.c.addr().is_multiple_of(LINE) && (tile.c_step as usize).is_multiple_of(SIDE);
+    let in_place = tile.c.addr().is_multiple_of(LINE)
+        && usize::try_from(tile.c_step).is_ok_and(|step| step.is_multiple_of(SIDE));
     let (sums, step) = match in_place {
         true => (tile.c.cast::<u8>(), tile.c_step as usize * size_of::<T>()),
         false => (room.as_mut_ptr().cast::<u8>(), VECTORS * LINE),
@@ -366,16 +366,6 @@ unsafe fn compute<T: Compute, const HEIGHT: usize, const VECTORS: usize>(
     let (whole, rest) = (tile.k / SIDE, tile.k % SIDE);
     let b_row = tile.b_step as usize * size_of::<T>();
     let at_hand = Ask { from: tile.a.cast(), step: 0 };
-    let ask = tile.ask.unwrap_or(at_hand);
-    let rest_block = Blocks {
-        a: tile.a.wrapping_add(whole * SIDE * HEIGHT).cast(),
-        a_row: rest * size_of::<T>(),
-        a_block: 0,
-        b: tile.b.wrapping_offset((whole * SIDE) as isize * tile.b_step).cast(),
-        b_row,
-        count: 1,
-        ask: at_hand,
-    };
     // SAFETY: the caller's promise; the room is large enough for the sums.
     unsafe {
         shape(HEIGHT, VECTORS, if whole > 0 { SIDE } else { rest.max(1) });
@@ -384,7 +374,7 @@ unsafe fn compute<T: Compute, const HEIGHT: usize, const VECTORS: usize>(
             false => clear_sums::<HEIGHT, VECTORS>(sums, step),
         }
         if whole > 0 {
-            let (a, b) = (tile.a.cast(), tile.b.cast());
+            let (a, b, ask) = (tile.a.cast(), tile.b.cast(), tile.ask.unwrap_or(at_hand));
             let a_block = HEIGHT * LINE;
             multiply(&Blocks { a, a_row: LINE, a_block, b, b_row, count: whole, ask });
             if rest > 0 {
@@ -394,7 +384,10 @@ unsafe fn compute<T: Compute, const HEIGHT: usize, const VECTORS: usize>(
             }
         }
         if rest > 0 {
-            multiply(&rest_block);
+            let a = tile.a.add(whole * SIDE * HEIGHT).cast();
+            let b = tile.b.offset((whole * SIDE) as isize * tile.b_step).cast();
+            let (a_row, ask) = (rest * size_of::<T>(), at_hand);
+            multiply(&Blocks { a, a_row, a_block: 0, b, b_row, count: 1, ask });
         }
         store_sums::<HEIGHT, VECTORS>(sums, step);
         if LOADED.get().is_none() {
