@@ -49,6 +49,8 @@ pub(crate) trait Compute: Copy + PartialEq + Send + Sync + 'static {
     const BLOCK: usize;
     /// Steps of k that one packed value holds.
     const STEPS: usize = 1;
+    /// Whether to multiply and add is one instruction.
+    const FUSED: bool = false;
     /// Rows that packing a right operand writes before the others: what sums start from.
     const HEAD: usize = 0;
     fn multiply_add(self, factor: Self, sum: Self) -> Self;
@@ -66,6 +68,7 @@ macro_rules! compute_float {
     ($type:ty, $block:literal, $kernels:path, $strided:path) => {
         impl Compute for $type {
             const ZERO: $type = 0.0;
+            const FUSED: bool = true;
             const BLOCK: usize = $block;
 
             #[inline(always)]

@@ -278,15 +278,16 @@ unsafe fn copy_body<S: Source<T>, T: Compute>(
 ) {
     let whole = steps.len() / S::STEPS * S::STEPS;
     let (head, tail) = steps.split_at(whole);
-    // SAFETY: the caller's promise. The usual heights and widths of tiles are worth code of their own.
+    // SAFETY: the caller's promise. The usual heights and widths of tiles are worth code of their own; several panels are
+    // as wide as two vectors.
     unsafe {
         match (panels, rows) {
             (_, 32) => copy_rows::<S, T, 32>(from, panels, head, width, panel, into),
-            (1, 16) => copy_rows::<S, T, 16>(from, 1, head, width, panel, into),
+            (_, 16) => copy_rows::<S, T, 16>(from, panels, head, width, panel, into),
             (1, 12) => copy_rows::<S, T, 12>(from, 1, head, width, panel, into),
-            (1, 8) => copy_rows::<S, T, 8>(from, 1, head, width, panel, into),
+            (_, 8) => copy_rows::<S, T, 8>(from, panels, head, width, panel, into),
             (1, 6) => copy_rows::<S, T, 6>(from, 1, head, width, panel, into),
-            (1, 4) => copy_rows::<S, T, 4>(from, 1, head, width, panel, into),
+            (_, 4) => copy_rows::<S, T, 4>(from, panels, head, width, panel, into),
             _ => {
                 for (p, steps) in head.chunks_exact(S::STEPS).enumerate() {
                     for number in 0..panels {

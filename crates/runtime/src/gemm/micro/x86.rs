@@ -3,6 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::{ASKING, Ask, Kernels, Tile, plain};
+use crate::gemm::Compute;
 use crate::gemm::units::{Halves, Pair, Quad};
 
 /// Steps of k for which the operands are asked for ahead.
@@ -16,6 +17,11 @@ macro_rules! kernel {
         /// See [`super::Kernel`].
         #[target_feature(enable = $features)]
         unsafe fn $name<const ROWS: usize, const VECTORS: usize>(tile: &Tile<$scalar>) {
+            const LINE: usize = 64 / size_of::<$scalar>();
+            // Short vectors are more instructions in the time than processors take up at their ease, the more so where
+            // another program shares the core: none are spent on counting, or on asking for what comes by itself.
+            const UNROLLED: usize =
+                if $lanes < LINE && <$scalar as Compute>::FUSED { 4 } else { 1 };
             let mut sums: [[$vector; VECTORS]; ROWS] = [[$zero(); VECTORS]; ROWS];
             if !tile.start.is_null() {
                 for j in 0..VECTORS {
@@ -34,32 +40,51 @@ macro_rules! kernel {
             }
             let (mut a, mut b) = (tile.a, tile.b);
             let at_hand = Ask { from: a.cast(), step: 0 };
-            let Ask { from: mut wanted, step } = tile.ask.unwrap_or(at_hand);
-            let mut left = tile.k;
-            while left > 0 {
+            let Ask { from: mut wanted, step: apart } = tile.ask.unwrap_or(at_hand);
+            let mut step = |fetch: bool| {
+                // Columns push tiles out of the first cache.
+                if fetch && $lanes >= LINE {
+                    _mm_prefetch::<_MM_HINT_T0>(a.wrapping_add(AHEAD as usize * ROWS).cast());
+                }
+                let mut row: [$vector; VECTORS] = [$zero(); VECTORS];
+                for j in 0..VECTORS {
+                    // SAFETY: the tile's promise: so many values at each step.
+                    row[j] = unsafe { $load(b.add(j * $lanes)) };
+                    if fetch && j * $lanes % LINE == 0 {
+                        let later = b.wrapping_offset(AHEAD * tile.b_step);
+                        _mm_prefetch::<_MM_HINT_T0>(later.wrapping_add(j * $lanes).cast());
+                    }
+                }
+                for i in 0..ROWS {
+                    // SAFETY: as above.
+                    let x = $splat(unsafe { *a.add(i) });
+                    for j in 0..VECTORS {
+                        sums[i][j] = $fma(x, row[j], sums[i][j]);
+                    }
+                }
+                a = a.wrapping_add(ROWS);
+                b = b.wrapping_offset(tile.b_step);
+            };
+            let mut ask = || {
                 _mm_prefetch::<_MM_HINT_T1>(wanted.cast());
-                wanted = wanted.wrapping_offset(step);
+                wanted = wanted.wrapping_offset(apart);
+            };
+            let mut left = tile.k;
+            if UNROLLED > 1 && tile.b_step == ($lanes * VECTORS) as isize {
+                while left >= UNROLLED {
+                    left -= UNROLLED;
+                    ask();
+                    for _ in 0..UNROLLED {
+                        step(false);
+                    }
+                }
+            }
+            while left > 0 {
+                ask();
                 let some = left.min(ASKING);
                 left -= some;
                 for _ in 0..some {
-                    // Columns push tiles out of the first cache.
-                    _mm_prefetch::<_MM_HINT_T0>(a.wrapping_add(AHEAD as usize * ROWS).cast());
-                    let mut row: [$vector; VECTORS] = [$zero(); VECTORS];
-                    for j in 0..VECTORS {
-                        // SAFETY: the tile's promise: so many values at each step.
-                        row[j] = unsafe { $load(b.add(j * $lanes)) };
-                        let later = b.wrapping_offset(AHEAD * tile.b_step).wrapping_add(j * $lanes);
-                        _mm_prefetch::<_MM_HINT_T0>(later.cast());
-                    }
-                    for i in 0..ROWS {
-                        // SAFETY: as above.
-                        let x = $splat(unsafe { *a.add(i) });
-                        for j in 0..VECTORS {
-                            sums[i][j] = $fma(x, row[j], sums[i][j]);
-                        }
-                    }
-                    a = a.wrapping_add(ROWS);
-                    b = b.wrapping_offset(tile.b_step);
+                    step(true);
                 }
             }
             for i in 0..ROWS {
