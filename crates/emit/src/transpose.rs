@@ -8,7 +8,7 @@
 
 use rxla_base::Result;
 use rxla_hlo::{ArrayShape, ElementType};
-use rxla_kernel::{BinaryOp, Builder, LoopKind, Op, Scalar, Value};
+use rxla_kernel::{BinaryOp, Builder, LoopKind, Op, Scalar, Type, Value};
 
 use crate::affine::{Affine, Index};
 use crate::emitter::{Emitter, Placed};
@@ -288,24 +288,45 @@ fn turn(
             b.load(row_type, base, at)
         })
         .collect();
-    // Riffling the rows as often as the size has bits turns the block.
-    for _ in 0..size.trailing_zeros() {
-        let half = size / 2;
-        let mut next = Vec::with_capacity(size);
-        for row in 0..half {
-            for part in 0..2 {
-                let element = |lane: usize| part * half + lane / 2 + lane % 2 * size;
-                let lanes = (0..size * parts)
-                    .map(|lane| (element(lane / parts) * parts + lane % parts) as u16)
-                    .collect();
-                next.push(b.op(row_type, Op::Shuffle(rows[row], rows[row + half], lanes)));
-            }
-        }
-        rows = next;
+    // First the little blocks in each 16 bytes, of so many elements, across which shuffles are slow; then these.
+    let within = (16 / element_type.byte_width().max(1)).clamp(1, size);
+    riffle(b, row_type, &mut rows, within, parts);
+    let mut blocks = Vec::with_capacity(size);
+    for column in 0..within {
+        let mut same: Vec<Value> = rows.iter().skip(column).step_by(within).copied().collect();
+        riffle(b, row_type, &mut same, size / within, within * parts);
+        blocks.push(same);
     }
-    for (row, value) in rows.into_iter().enumerate() {
+    let rows = (0..size).map(|row| blocks[row % within][row / within]);
+    for (row, value) in rows.enumerate() {
         let at = b.index((row * size * parts) as i64);
         b.store(block, at, value);
+    }
+}
+
+/// Turns blocks of so many rows and columns, one beside the other in rows, each column of so many lanes: riffling the
+/// rows as often as their number has bits does it.
+fn riffle(b: &mut Builder, row_type: Type, rows: &mut [Value], size: usize, lanes: usize) {
+    let width = row_type.lanes as usize;
+    for group in rows.chunks_mut(size) {
+        for _ in 0..size.trailing_zeros() {
+            let half = size / 2;
+            let mut next = Vec::with_capacity(size);
+            for row in 0..half {
+                for part in 0..2 {
+                    // Of each block the columns of one half, by turns from one row and the other.
+                    let from = |lane: usize| {
+                        let (block, column) = (lane / lanes / size, lane / lanes % size);
+                        let element = block * size + part * half + column / 2;
+                        (column % 2 * width + element * lanes + lane % lanes) as u16
+                    };
+                    let shuffle =
+                        Op::Shuffle(group[row], group[row + half], (0..width).map(from).collect());
+                    next.push(b.op(row_type, shuffle));
+                }
+            }
+            group.copy_from_slice(&next);
+        }
     }
 }
 
