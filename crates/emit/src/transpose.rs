@@ -289,7 +289,7 @@ fn turn(
         })
         .collect();
     // First the little blocks in each 16 bytes, of so many elements, across which shuffles are slow; then these.
-    let within = (16 / element_type.byte_width().max(1)).clamp(1, size);
+    let within = (16 / (scalar.byte_width() * parts)).min(size);
     riffle(b, row_type, &mut rows, within, parts);
     let mut blocks = Vec::with_capacity(size);
     for column in 0..within {

@@ -23,7 +23,7 @@ pub(crate) struct Tile<T> {
     pub ask: Option<Ask>,
 }
 
-/// Values along k in which one line of memory is asked for.
+/// Values along k in which one line of memory is asked for, at least: kernels that do fewer at once ask each time.
 pub(crate) const ASKING: usize = 8;
 /// The same for the kernels of [`amx`], of whose calls there are fewer.
 pub(crate) const ASKING_IN_BLOCKS: usize = 2;
