@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 #[repr(u8)]
 pub(crate) enum Set {
     Baseline = 1,
-    /// With fused multiply-adds.
+    /// With fused multiply-adds, and with `popcnt`.
     Avx2,
     /// As servers have it since 2017: foundation, words, double words, and all lengths of vectors.
     Avx512,
@@ -78,7 +78,9 @@ fn detected() -> Set {
 fn detect() -> Set {
     #[cfg(target_arch = "x86_64")]
     {
-        let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+        let avx2 = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("popcnt");
         let avx512 = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")

@@ -26,7 +26,7 @@ pub(crate) trait Word: Number + Ord + Into<u64> + Send + Sync {
 }
 
 macro_rules! words {
-    ($($word:ty: $by_vectors:ident, $lines_by_vectors:ident;)*) => {$(
+    ($($word:ty: $avx2:ident, $avx512:ident;)*) => {$(
         impl Word for $word {
             #[inline(always)]
             fn new(key: u64) -> $word {
@@ -35,22 +35,26 @@ macro_rules! words {
 
             #[cfg(target_arch = "x86_64")]
             fn sort_by_vectors(context: &Context, words: &mut [$word], spare: &mut [$word]) -> bool {
-                let can = sets::best() == Set::Avx512;
-                if can {
-                    // SAFETY: detected.
-                    unsafe { super::vector::$by_vectors(context, words, spare) };
-                }
-                can
+                let sort = match sets::best() {
+                    Set::Baseline => return false,
+                    Set::Avx2 => super::vector::$avx2::sort,
+                    Set::Avx512 => super::vector::$avx512::sort,
+                };
+                // SAFETY: detected.
+                unsafe { sort(context, words, spare) };
+                true
             }
 
             #[cfg(target_arch = "x86_64")]
             fn sort_lines_by_vectors(words: &mut [$word], length: usize) -> bool {
-                let can = sets::best() == Set::Avx512;
-                if can {
-                    // SAFETY: detected.
-                    unsafe { super::vector::$lines_by_vectors(words, length) };
-                }
-                can
+                let sort = match sets::best() {
+                    Set::Baseline => return false,
+                    Set::Avx2 => super::vector::$avx2::sort_lines,
+                    Set::Avx512 => super::vector::$avx512::sort_lines,
+                };
+                // SAFETY: detected.
+                unsafe { sort(words, length) };
+                true
             }
 
             #[cfg(not(target_arch = "x86_64"))]
@@ -66,7 +70,7 @@ macro_rules! words {
     )*};
 }
 
-words! { u32: sort_u32, sort_lines_u32; u64: sort_u64, sort_lines_u64; }
+words! { u32: of_u32_avx2, of_u32_avx512; u64: of_u64_avx2, of_u64_avx512; }
 
 /// Sorts lines of so many keys of so many bits on their own; `spare` is as long as a line.
 pub(crate) fn sort_words<W: Word>(

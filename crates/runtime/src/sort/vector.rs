@@ -1,59 +1,46 @@
-//! Sorts of numbers by AVX-512: partitions around pivots, and networks for what is short. They are not
-//! stable, but equal numbers cannot be told apart.
+//! Sorts of numbers by vectors: partitions around pivots, and networks for what is short. They are not stable, but
+//! equal numbers cannot be told apart.
 
-use std::arch::x86_64::*;
+mod avx2;
+mod avx512;
+
 use std::ops::Range;
 
 use super::order::{LONG, SHORTEST};
 use crate::context::Context;
 use crate::gemm::Address;
 
-macro_rules! negated {
-    ($name:ident, $mask:ty) => {
-        /// The other lanes. A comparison the other way round, which the compiler would make of it, takes the
-        /// unit that compressing needs.
-        #[inline]
-        #[target_feature(enable = "avx512f")]
-        fn $name(mask: $mask) -> $mask {
-            let other: u16;
-            // SAFETY: it reads and writes nothing else.
-            unsafe {
-                std::arch::asm!(
-                    "knotw {}, {}",
-                    out(kreg) other,
-                    in(kreg) u16::from(mask),
-                    options(pure, nomem, nostack, preserves_flags)
-                );
-            }
-            other as $mask
-        }
-    };
-}
+/// Vectors that are compared with a pivot before the first of them is written.
+const TOGETHER: usize = 4;
 
-negated!(negated_16, __mmask16);
-negated!(negated_8, __mmask8);
-
-/// Vectors that a network sorts at most.
-const MOST_VECTORS: usize = 16;
-
+/// Makes a module that sorts numbers by the vectors of another one, which has these:
+///
+/// - `Number`, and `Vector` of `LANES` numbers, which need not be kept as they are: only `load`, `store` and `splat`
+///   know how; `Mask`, of a bit for each lane, others being of any value.
+/// - `MOST_VECTORS`, which a network sorts at most.
+/// - `load_first` and `store_first`, of as many numbers as are said.
+/// - `less`, `at_most`, `min` and `max`.
+/// - `put`, which writes the lanes of a mask from `low` on and the others before `high`, and says how many the first
+///   are. It may write between them what it likes, if they are `ROOM` vectors apart; `put_some`, which may not, puts
+///   the first lanes only.
+/// - `partners`, which has in a lane what another one has whose number differs in so many bits; `chosen`, the first of
+///   two vectors but for lanes whose number has a bit, which are the second's; and `interleaved`, which has the lanes
+///   of two vectors by turns.
 macro_rules! vector_sort {
-    ($name:ident, $number:ty, $lanes:literal, $mask:ty, $splat:ident, $load:ident, $mask_load:ident,
-     $store:ident, $mask_store:ident, $compress:ident, $less:ident, $at_most:ident, $min:ident,
-     $max:ident, $mask_max:ident, $permute:ident, $negated:ident) => {
-        mod $name {
+    ($name:ident, $features:literal, $lanes:path) => {
+        pub(super) mod $name {
             use super::*;
-
-            const LANES: usize = $lanes;
+            use $lanes::*;
 
             /// Sorts numbers, by several threads if they are many; `spare` is as long.
             ///
             /// # Safety
             ///
-            /// The processor has AVX-512, and with it `popcnt`.
+            /// The processor has the instructions.
             pub(in crate::sort) unsafe fn sort(
                 context: &Context,
-                numbers: &mut [$number],
-                spare: &mut [$number],
+                numbers: &mut [Number],
+                spare: &mut [Number],
             ) {
                 let most_depth = |count: usize| 2 * count.max(1).ilog2();
                 if context.threads() == 1 || numbers.len() < LONG {
@@ -76,7 +63,7 @@ macro_rules! vector_sort {
                     for part in &parts[begin..end] {
                         // SAFETY: parts lie within the slices and apart, and the caller's promise.
                         unsafe {
-                            let at = |from: Address<$number>| {
+                            let at = |from: Address<Number>| {
                                 let start = from.get().add(part.start);
                                 std::slice::from_raw_parts_mut(start, part.len())
                             };
@@ -94,8 +81,8 @@ macro_rules! vector_sort {
             /// See [`sort`].
             unsafe fn divide(
                 context: &Context,
-                numbers: &mut [$number],
-                spare: &mut [$number],
+                numbers: &mut [Number],
+                spare: &mut [Number],
             ) -> (usize, usize) {
                 // SAFETY: the caller's promise.
                 let pivot = unsafe { pivot(numbers) };
@@ -116,9 +103,9 @@ macro_rules! vector_sort {
             /// See [`sort`].
             unsafe fn divide_at<const OR_EQUAL: bool>(
                 context: &Context,
-                numbers: &mut [$number],
-                spare: &mut [$number],
-                pivot: $number,
+                numbers: &mut [Number],
+                spare: &mut [Number],
+                pivot: Number,
             ) -> usize {
                 let (count, shares) = (numbers.len(), context.threads());
                 assert!(spare.len() >= count);
@@ -159,10 +146,10 @@ macro_rules! vector_sort {
 
             /// Sorts by partitions, by comparisons where pivots have been bad so often. The numbers are in
             /// `spare` if that is said, and in `numbers` in the end; both are as long.
-            #[target_feature(enable = "avx512f,popcnt")]
+            #[target_feature(enable = $features)]
             fn quick(
-                mut numbers: &mut [$number],
-                mut spare: &mut [$number],
+                mut numbers: &mut [Number],
+                mut spare: &mut [Number],
                 mut in_spare: bool,
                 mut depth: u32,
             ) {
@@ -203,8 +190,8 @@ macro_rules! vector_sort {
             }
 
             /// One of the numbers near their middle.
-            #[target_feature(enable = "avx512f,popcnt")]
-            fn pivot(numbers: &[$number]) -> $number {
+            #[target_feature(enable = $features)]
+            fn pivot(numbers: &[Number]) -> Number {
                 const SAMPLES: usize = 4 * LANES;
                 let mut samples = [0; SAMPLES];
                 for (i, sample) in samples.iter_mut().enumerate() {
@@ -216,72 +203,55 @@ macro_rules! vector_sort {
 
             /// Writes numbers less than the pivot, or no greater than it, to the front and the others, in
             /// any order, behind them; says how many the first are.
-            #[target_feature(enable = "avx512f,popcnt")]
+            #[target_feature(enable = $features)]
             fn partition<const OR_EQUAL: bool>(
-                from: &[$number],
-                into: &mut [$number],
-                pivot: $number,
+                from: &[Number],
+                into: &mut [Number],
+                pivot: Number,
             ) -> usize {
-                const TOGETHER: usize = 4;
-                let pivot = $splat(pivot as _);
-                let is_low = |vector| {
-                    if OR_EQUAL { $at_most(vector, pivot) } else { $less(vector, pivot) }
-                };
+                let pivot = splat(pivot);
+                let is_low =
+                    |vector| if OR_EQUAL { at_most(vector, pivot) } else { less(vector, pivot) };
                 assert_eq!(from.len(), into.len());
                 let start = into.as_mut_ptr();
                 let (mut low, mut high) = (start, start.wrapping_add(from.len()));
-                // From a table, since making masks of numbers takes the unit that compressing needs.
-                const HIGHS: [$mask; LANES + 1] = {
-                    let mut highs = [0; LANES + 1];
-                    let mut low_count = 0;
-                    while low_count < LANES {
-                        highs[low_count] = <$mask>::MAX >> low_count;
-                        low_count += 1;
-                    }
-                    highs
-                };
-                let mut put = |vector, lows: $mask| {
-                    let low_count = lows.count_ones() as usize;
-                    // SAFETY: between `low` and `high` is room for what was not written yet, a vector at
-                    // least. What is written too much of the first is written again.
+                let mut put_all = |vector, lows: Mask| {
+                    // SAFETY: between `low` and `high` is room for what was not written yet, which is as much as
+                    // is asked for.
                     unsafe {
-                        $store(low.cast(), $compress(lows, vector));
-                        low = low.add(low_count);
-                        high = high.sub(LANES - low_count);
-                        let highs = *HIGHS.get_unchecked(low_count);
-                        $mask_store(high.cast(), highs, $compress($negated(lows), vector));
+                        let count = put(low, high, vector, lows);
+                        low = low.add(count);
+                        high = high.sub(LANES - count);
                     }
                 };
-                let (vectors, rest) = from.as_chunks::<LANES>();
+                let vectors = (from.len() / LANES).saturating_sub(ROOM - 1);
+                let (from, rest) = from.split_at(vectors * LANES);
+                let (vectors, _) = from.as_chunks::<LANES>();
                 let (blocks, others) = vectors.as_chunks::<TOGETHER>();
                 for block in blocks {
-                    let mut read = [pivot; TOGETHER];
-                    for (vector, numbers) in read.iter_mut().zip(block) {
-                        // SAFETY: a vector is there.
-                        *vector = unsafe { $load(numbers.as_ptr().cast()) };
-                    }
+                    // SAFETY: a vector is there.
+                    let read = block.each_ref().map(|numbers| unsafe { load(numbers.as_ptr()) });
                     let lows = read.map(is_low);
                     for (vector, lows) in read.into_iter().zip(lows) {
-                        put(vector, lows);
+                        put_all(vector, lows);
                     }
                 }
                 for numbers in others {
                     // SAFETY: as above.
-                    let vector = unsafe { $load(numbers.as_ptr().cast()) };
-                    put(vector, is_low(vector));
+                    let vector = unsafe { load(numbers.as_ptr()) };
+                    put_all(vector, is_low(vector));
                 }
-                let there = first(rest.len());
-                // SAFETY: as above, for so many numbers.
-                unsafe {
-                    let vector = $mask_load(pivot, there, rest.as_ptr().cast());
-                    let lows = is_low(vector) & there;
-                    let low_count = lows.count_ones() as usize;
-                    $mask_store(low.cast(), first(low_count), $compress(lows, vector));
-                    low = low.add(low_count);
-                    let highs = first(rest.len() - low_count);
-                    $mask_store(low.cast(), highs, $compress(!lows & there, vector));
-                    low.offset_from_unsigned(start)
+                for rest in rest.chunks(LANES) {
+                    // SAFETY: as above, for so many numbers.
+                    unsafe {
+                        let vector = load_first(pivot, rest.len(), rest.as_ptr());
+                        let count = put_some(low, high, rest.len(), vector, is_low(vector));
+                        low = low.add(count);
+                        high = high.sub(rest.len() - count);
+                    }
                 }
+                // SAFETY: one is in the other.
+                unsafe { low.offset_from_unsigned(start) }
             }
 
             /// Sorts lines of so many numbers, at most [`SHORTEST`], side by side.
@@ -289,7 +259,7 @@ macro_rules! vector_sort {
             /// # Safety
             ///
             /// See [`sort`].
-            pub(in crate::sort) unsafe fn sort_lines(numbers: &mut [$number], length: usize) {
+            pub(in crate::sort) unsafe fn sort_lines(numbers: &mut [Number], length: usize) {
                 // SAFETY: the caller's promise.
                 unsafe {
                     match length {
@@ -303,22 +273,22 @@ macro_rules! vector_sort {
             }
 
             /// Sorts lines of up to so many numbers, each in a lane of its own.
-            #[target_feature(enable = "avx512f,popcnt")]
-            fn columns<const ROWS: usize>(numbers: &mut [$number], length: usize) {
+            #[target_feature(enable = $features)]
+            fn columns<const ROWS: usize>(numbers: &mut [Number], length: usize) {
                 for lines in numbers.chunks_mut(LANES * length) {
                     // What is not there is last.
-                    let mut rows = [[<$number>::MAX; LANES]; ROWS];
+                    let mut rows = [[<Number>::MAX; LANES]; ROWS];
                     for (lane, line) in lines.chunks(length).enumerate() {
                         for (row, &number) in rows.iter_mut().zip(line) {
                             row[lane] = number;
                         }
                     }
                     // SAFETY: a row is a vector.
-                    let mut vectors = rows.map(|row| unsafe { $load(row.as_ptr().cast()) });
+                    let mut vectors = rows.map(|row| unsafe { load(row.as_ptr()) });
                     exchange_all(&mut vectors);
                     for (row, vector) in rows.iter_mut().zip(vectors) {
                         // SAFETY: as above.
-                        unsafe { $store(row.as_mut_ptr().cast(), vector) };
+                        unsafe { store(row.as_mut_ptr(), vector) };
                     }
                     for (lane, line) in lines.chunks_mut(length).enumerate() {
                         for (row, number) in rows.iter().zip(line) {
@@ -330,8 +300,8 @@ macro_rules! vector_sort {
 
             /// Sorts each lane of vectors by Batcher's odd-even network.
             #[inline]
-            #[target_feature(enable = "avx512f,popcnt")]
-            fn exchange_all<const ROWS: usize>(vectors: &mut [__m512i; ROWS]) {
+            #[target_feature(enable = $features)]
+            fn exchange_all<const ROWS: usize>(vectors: &mut [Vector; ROWS]) {
                 let mut size = 1;
                 while size < ROWS {
                     let mut stride = size;
@@ -340,8 +310,8 @@ macro_rules! vector_sort {
                             for i in start..ROWS.min(start + stride).min(ROWS - stride) {
                                 if i / (2 * size) == (i + stride) / (2 * size) {
                                     let (a, b) = (vectors[i], vectors[i + stride]);
-                                    vectors[i] = $min(a, b);
-                                    vectors[i + stride] = $max(a, b);
+                                    vectors[i] = min(a, b);
+                                    vectors[i + stride] = max(a, b);
                                 }
                             }
                         }
@@ -351,150 +321,96 @@ macro_rules! vector_sort {
                 }
             }
 
-            /// A bit for each of the first lanes.
-            fn first(count: usize) -> $mask {
-                if count >= LANES { <$mask>::MAX } else { (1 << count) - 1 }
-            }
-
-            /// Sorts up to so many vectors by a bitonic network. As many are read, perhaps where they
-            /// are written.
-            #[target_feature(enable = "avx512f,popcnt")]
-            fn network<const VECTORS: usize>(from: *const $number, into: &mut [$number]) {
+            /// Sorts up to so many vectors. As many are read, perhaps where they are written.
+            ///
+            /// The numbers of each lane are sorted first, and these columns merged by two, four, and so on, which
+            /// mostly compares whole vectors; what a lane has is brought side by side in the end.
+            #[target_feature(enable = $features)]
+            fn network<const VECTORS: usize>(from: *const Number, into: &mut [Number]) {
                 assert!(into.len() <= VECTORS * LANES);
-                let mut vectors = [$splat(-1); VECTORS];
+                let mut vectors = [splat(Number::MAX); VECTORS];
                 let count = into.len();
-                let left = |i: usize| first(count.saturating_sub(i * LANES));
+                let left = |i: usize| count.saturating_sub(i * LANES).min(LANES);
                 for (i, vector) in vectors.iter_mut().enumerate() {
                     let from = from.wrapping_add(i * LANES);
                     // SAFETY: so many numbers are there.
-                    *vector = unsafe { $mask_load(*vector, left(i), from.cast()) };
+                    *vector = unsafe { load_first(*vector, left(i), from) };
                 }
-                merge::<VECTORS, 2>(&mut vectors);
-                merge::<VECTORS, 4>(&mut vectors);
-                merge::<VECTORS, 8>(&mut vectors);
-                merge::<VECTORS, 16>(&mut vectors);
-                merge::<VECTORS, 32>(&mut vectors);
-                merge::<VECTORS, 64>(&mut vectors);
-                merge::<VECTORS, 128>(&mut vectors);
-                merge::<VECTORS, 256>(&mut vectors);
+                exchange_all(&mut vectors);
+                merge::<VECTORS, 1, 1>(&mut vectors);
+                merge::<VECTORS, 2, 3>(&mut vectors);
+                merge::<VECTORS, 4, 7>(&mut vectors);
+                merge::<VECTORS, 8, 15>(&mut vectors);
+                let mut size = 1;
+                while size < VECTORS {
+                    let columns = vectors;
+                    for (i, pair) in vectors.chunks_mut(2).enumerate() {
+                        (pair[0], pair[1]) = interleaved(columns[i], columns[i + VECTORS / 2]);
+                    }
+                    size *= 2;
+                }
                 for (i, &vector) in vectors.iter().enumerate() {
                     let into = into.as_mut_ptr().wrapping_add(i * LANES);
                     // SAFETY: so many numbers are there.
-                    unsafe { $mask_store(into.cast(), left(i), vector) };
+                    unsafe { store_first(into, left(i), vector) };
                 }
             }
 
-            /// Makes runs of `SIZE` numbers, of which every other one descends, of runs half as long.
+            /// Makes runs of so many columns, one after the other, runs of twice as many; `LAST` is one less than
+            /// these.
             #[inline]
-            #[target_feature(enable = "avx512f,popcnt")]
-            fn merge<const VECTORS: usize, const SIZE: usize>(vectors: &mut [__m512i; VECTORS]) {
-                if SIZE > VECTORS * LANES {
-                    return;
-                }
-                exchange::<VECTORS, SIZE, 128>(vectors);
-                exchange::<VECTORS, SIZE, 64>(vectors);
-                exchange::<VECTORS, SIZE, 32>(vectors);
-                exchange::<VECTORS, SIZE, 16>(vectors);
-                exchange::<VECTORS, SIZE, 8>(vectors);
-                exchange::<VECTORS, SIZE, 4>(vectors);
-                exchange::<VECTORS, SIZE, 2>(vectors);
-                exchange::<VECTORS, SIZE, 1>(vectors);
-            }
-
-            /// Exchanges numbers that are `STRIDE` apart where they are in the wrong order.
-            #[inline]
-            #[target_feature(enable = "avx512f,popcnt")]
-            fn exchange<const VECTORS: usize, const SIZE: usize, const STRIDE: usize>(
-                vectors: &mut [__m512i; VECTORS],
+            #[target_feature(enable = $features)]
+            fn merge<const VECTORS: usize, const COLUMNS: usize, const LAST: usize>(
+                vectors: &mut [Vector; VECTORS],
             ) {
-                if STRIDE >= SIZE {
+                if COLUMNS >= LANES {
                     return;
                 }
-                if STRIDE >= LANES {
-                    for i in (0..VECTORS).filter(|i| i & (STRIDE / LANES) == 0) {
-                        let j = i + STRIDE / LANES;
-                        let (a, b) = (vectors[i], vectors[j]);
-                        let (less, more) = ($min(a, b), $max(a, b));
-                        let ascends = i * LANES & SIZE == 0;
-                        (vectors[i], vectors[j]) =
-                            if ascends { (less, more) } else { (more, less) };
+                // The first number of a run is compared with the last of the next one.
+                for i in 0..VECTORS.div_ceil(2) {
+                    let j = VECTORS - 1 - i;
+                    let (vector, other) = (vectors[i], partners::<LAST>(vectors[j]));
+                    let (less, more) = (min(vector, other), max(vector, other));
+                    // A vector alone is both.
+                    vectors[j] = partners::<LAST>(chosen::<COLUMNS>(more, less));
+                    vectors[i] = chosen::<COLUMNS>(less, more);
+                }
+                exchange_columns::<VECTORS, COLUMNS, 4>(vectors);
+                exchange_columns::<VECTORS, COLUMNS, 2>(vectors);
+                exchange_columns::<VECTORS, COLUMNS, 1>(vectors);
+                let mut stride = VECTORS / 2;
+                while stride > 0 {
+                    for i in (0..VECTORS).filter(|i| i & stride == 0) {
+                        let (a, b) = (vectors[i], vectors[i + stride]);
+                        (vectors[i], vectors[i + stride]) = (min(a, b), max(a, b));
                     }
+                    stride /= 2;
+                }
+            }
+
+            /// Exchanges numbers of columns that are `STRIDE` apart where they are in the wrong order, if that is
+            /// less than so many columns.
+            #[inline]
+            #[target_feature(enable = $features)]
+            fn exchange_columns<const VECTORS: usize, const COLUMNS: usize, const STRIDE: usize>(
+                vectors: &mut [Vector; VECTORS],
+            ) {
+                if STRIDE >= COLUMNS {
                     return;
                 }
-                let partners: [$number; LANES] = const {
-                    let mut partners = [0; LANES];
-                    let mut lane = 0;
-                    while lane < LANES {
-                        partners[lane] = (lane ^ STRIDE) as $number;
-                        lane += 1;
-                    }
-                    partners
-                };
-                // SAFETY: as many as a vector has.
-                let partners = unsafe { $load(partners.as_ptr().cast()) };
-                // Of a vector whose runs ascend, or all of it.
-                let larger: $mask = const {
-                    let mut mask = 0;
-                    let mut lane = 0;
-                    while lane < LANES {
-                        if (lane & STRIDE != 0) != (lane & SIZE != 0) {
-                            mask |= 1 << lane;
-                        }
-                        lane += 1;
-                    }
-                    mask
-                };
-                for (i, vector) in vectors.iter_mut().enumerate() {
-                    let larger = if i * LANES & SIZE == 0 { larger } else { !larger };
-                    let other = $permute(partners, *vector);
-                    *vector = $mask_max($min(*vector, other), larger, *vector, other);
+                for vector in vectors.iter_mut() {
+                    let other = partners::<STRIDE>(*vector);
+                    *vector = chosen::<STRIDE>(min(*vector, other), max(*vector, other));
                 }
             }
         }
     };
 }
 
-vector_sort!(
-    of_u32,
-    u32,
-    16,
-    u16,
-    _mm512_set1_epi32,
-    _mm512_loadu_si512,
-    _mm512_mask_loadu_epi32,
-    _mm512_storeu_si512,
-    _mm512_mask_storeu_epi32,
-    _mm512_maskz_compress_epi32,
-    _mm512_cmplt_epu32_mask,
-    _mm512_cmple_epu32_mask,
-    _mm512_min_epu32,
-    _mm512_max_epu32,
-    _mm512_mask_max_epu32,
-    _mm512_permutexvar_epi32,
-    negated_16
-);
-vector_sort!(
-    of_u64,
-    u64,
-    8,
-    u8,
-    _mm512_set1_epi64,
-    _mm512_loadu_si512,
-    _mm512_mask_loadu_epi64,
-    _mm512_storeu_si512,
-    _mm512_mask_storeu_epi64,
-    _mm512_maskz_compress_epi64,
-    _mm512_cmplt_epu64_mask,
-    _mm512_cmple_epu64_mask,
-    _mm512_min_epu64,
-    _mm512_max_epu64,
-    _mm512_mask_max_epu64,
-    _mm512_permutexvar_epi64,
-    negated_8
-);
-
-pub(super) use of_u32::{sort as sort_u32, sort_lines as sort_lines_u32};
-pub(super) use of_u64::{sort as sort_u64, sort_lines as sort_lines_u64};
+vector_sort!(of_u32_avx512, "avx512f,popcnt", super::avx512::of_u32);
+vector_sort!(of_u64_avx512, "avx512f,popcnt", super::avx512::of_u64);
+vector_sort!(of_u32_avx2, "avx2,popcnt", super::avx2::of_u32);
+vector_sort!(of_u64_avx2, "avx2,popcnt", super::avx2::of_u64);
 
 #[cfg(test)]
 mod tests {
@@ -502,10 +418,34 @@ mod tests {
     use crate::gemm::sets::{self, Set};
     use crate::pool::Pool;
 
+    type Sort<T> = unsafe fn(&Context, &mut [T], &mut [T]);
+    type SortLines<T> = unsafe fn(&mut [T], usize);
+
     #[test]
-    fn numbers_of_all_kinds() {
-        if sets::best() != Set::Avx512 {
-            eprintln!("skipped: the processor has no AVX-512");
+    fn numbers_of_all_kinds_by_avx2() {
+        numbers_of_all_kinds(
+            Set::Avx2,
+            (of_u32_avx2::sort, of_u32_avx2::sort_lines),
+            (of_u64_avx2::sort, of_u64_avx2::sort_lines),
+        );
+    }
+
+    #[test]
+    fn numbers_of_all_kinds_by_avx512() {
+        numbers_of_all_kinds(
+            Set::Avx512,
+            (of_u32_avx512::sort, of_u32_avx512::sort_lines),
+            (of_u64_avx512::sort, of_u64_avx512::sort_lines),
+        );
+    }
+
+    fn numbers_of_all_kinds(
+        set: Set,
+        (sort_u32, sort_lines_u32): (Sort<u32>, SortLines<u32>),
+        (sort_u64, sort_lines_u64): (Sort<u64>, SortLines<u64>),
+    ) {
+        if sets::best() < set {
+            eprintln!("skipped: the processor has no {set:?}");
             return;
         }
         let contexts = [Context::default(), Context::new(Some(Pool::with_threads(3)))];
