@@ -157,14 +157,20 @@ impl Weight {
     }
 
     /// How many copies of a long body are to lie side by side. Where memory is what the loop waits
-    /// for, they gain nothing.
+    /// for, they gain nothing. Two are worth compiling twice of what is much longer, as of one nothing else is seen
+    /// ahead.
     pub(super) fn copies_of_long_body(&self, copies: Copies) -> u16 {
         const MOST_OPERATIONS: usize = 400;
+        const MOST_OPERATIONS_OF_TWO: usize = 2000;
         let waits_for_memory = self.operations < 6 * self.accesses;
         if copies == Copies::Few || !self.is_long() || waits_for_memory {
             return 1;
         }
-        1 << (MOST_OPERATIONS / self.operations).clamp(1, 8).ilog2()
+        match MOST_OPERATIONS / self.operations {
+            0..=1 if 2 * self.operations <= MOST_OPERATIONS_OF_TWO => 2,
+            0..=1 => 1,
+            copies => 1 << copies.min(8).ilog2(),
+        }
     }
 
     /// How many copies of a body that calls functions are to lie side by side: their approximations
