@@ -17,7 +17,9 @@ use rxla_runtime::scratch::Scratch;
 use rxla_runtime::sort::Less;
 use rxla_runtime::status::Status;
 use rxla_runtime::{Context, Pool, available_threads};
-use rxla_runtime::{convolution, copy, dot, fourier, linear, pool, scratch, sort, symbols};
+use rxla_runtime::{
+    context, convolution, copy, dot, fourier, linear, pool, scratch, sort, symbols,
+};
 
 /// Of how many threads the pool is made. 0: as many as there are cores for this process.
 static THREADS: AtomicI32 = AtomicI32::new(0);
@@ -79,6 +81,7 @@ export! { KERNELS:
     "rxla_dot" = dot::rxla_dot as (run: Run, a: In, b: In, c: Out, code: Code) -> Status;
     "rxla_convolution" = convolution::rxla_convolution
         as (run: Run, a: In, b: In, c: Out, code: Code) -> Status;
+    "rxla_forget" = context::rxla_forget as (run: Run, slot: i64);
     "rxla_fft" = fourier::rxla_fft as (run: Run, a: In, b: Out, code: Code) -> Status;
     "rxla_cholesky" = linear::rxla_cholesky as (run: Run, a: In, b: Out, code: Code) -> Status;
     "rxla_potrf" = linear::rxla_potrf

@@ -17,6 +17,7 @@ use rxla_hlo::literal::Bytes;
 use rxla_hlo::{ArrayLiteral, ArrayShape, ElementType, InstructionId, Literal, Module};
 use rxla_interpreter::{DeviceId, Interpreter, Options, Session};
 use rxla_llvm::Code;
+use rxla_runtime::context::KeptMatrices;
 use rxla_runtime::{Allocator, Block, Context, Pool, Subnormals, available_threads};
 use smallvec::SmallVec;
 
@@ -40,6 +41,8 @@ pub struct Executable {
     code: Code,
     main: Main,
     constants: Block,
+    /// Constants that stay packed for products.
+    kept: Arc<KeptMatrices>,
     temp_bytes: usize,
     /// Leaves of the entry's parameters; `None` for tokens.
     parameters: Vec<Option<ArrayShape>>,
@@ -162,6 +165,7 @@ impl Executable {
             code,
             main,
             constants,
+            kept: Arc::default(),
             temp_bytes: program.temp_bytes as usize,
             parameters,
             results,
@@ -286,7 +290,7 @@ impl Executable {
             Block::as_ptr,
         );
         let context = RunContext {
-            runtime: Context::new(Some(Arc::clone(pool()))),
+            runtime: Context::keeping(Some(Arc::clone(pool())), Arc::clone(&self.kept)),
             module: &self.module,
             fallbacks: &self.fallbacks,
             marks: &self.marks,

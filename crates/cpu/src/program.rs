@@ -11,6 +11,7 @@
 mod calls;
 mod control;
 mod join;
+mod kept;
 mod lapack;
 mod memory;
 mod product;
@@ -130,6 +131,8 @@ pub(crate) fn generate(
         inlined: 0,
         heavy: 0,
         depth: 0,
+        open: Vec::new(),
+        kept_slots: 0,
         many_loops: calls::has_many_loops(plan),
     };
     driver.prologue(&mut builder, arguments, results);
@@ -193,6 +196,10 @@ struct Driver<'a> {
     heavy: usize,
     /// How many loops of the program are open.
     depth: usize,
+    /// Loops that are open and run one iteration after the other.
+    open: Vec<kept::Open>,
+    /// How many products have a slot for what stays packed.
+    kept_slots: u32,
     /// Whether there is much to loop over outside of the program's loops.
     many_loops: bool,
 }

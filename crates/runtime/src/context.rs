@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+pub use crate::gemm::kept::KeptMatrices;
 use crate::pool::Pool;
 
 /// Lives as long as the execution that it was made for; compiled code holds its address.
@@ -9,11 +10,27 @@ use crate::pool::Pool;
 pub struct Context {
     /// `None`: everything runs on the calling thread.
     pub pool: Option<Arc<Pool>>,
+    /// Matrices that are packed once; `None`: each product packs its own.
+    pub kept: Option<Kept>,
+}
+
+/// Matrices that stay packed from one product to the next.
+#[derive(Clone, Default)]
+pub struct Kept {
+    /// The program's constants, for as long as there is the program.
+    pub constants: Arc<KeptMatrices>,
+    /// What does not change while a loop of this execution runs.
+    pub invariants: Arc<KeptMatrices>,
 }
 
 impl Context {
     pub fn new(pool: Option<Arc<Pool>>) -> Context {
-        Context { pool }
+        Context { pool, kept: None }
+    }
+
+    /// One that keeps matrices packed, those of the program's constants with others of its executions.
+    pub fn keeping(pool: Option<Arc<Pool>>, constants: Arc<KeptMatrices>) -> Context {
+        Context { pool, kept: Some(Kept { constants, invariants: Arc::default() }) }
     }
 
     /// What compiled code passes on.
@@ -27,7 +44,7 @@ impl Context {
     ///
     /// The address is null or that of a context that outlives `'a`.
     pub unsafe fn from_ptr<'a>(context: *const Context) -> &'a Context {
-        static NONE: Context = Context { pool: None };
+        static NONE: Context = Context { pool: None, kept: None };
         // SAFETY: the caller's promise.
         unsafe { context.as_ref() }.unwrap_or(&NONE)
     }
@@ -44,5 +61,17 @@ impl Context {
             None if count > 0 => work(0, count),
             None => {}
         }
+    }
+}
+
+/// Says that a loop begins: what it did not change before, and was packed in a slot, may have changed.
+///
+/// # Safety
+///
+/// The context is null or a [`Context`].
+pub unsafe extern "C" fn rxla_forget(context: *const Context, slot: i64) {
+    // SAFETY: the caller's promise.
+    if let Some(kept) = unsafe { &Context::from_ptr(context).kept } {
+        kept.invariants.forget(slot as u64);
     }
 }

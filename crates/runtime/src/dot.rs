@@ -6,9 +6,10 @@ mod zeros;
 use rxla_base::{Error, Result};
 
 use crate::allocator::Allocator;
-use crate::context::Context;
+use crate::context::{Context, KeptMatrices};
 use crate::element::{Any, Element, Elements};
 use crate::gemm::axis::Axis;
+use crate::gemm::kept::Slot;
 use crate::gemm::pack::{Pack, pack_complex};
 use crate::gemm::units::{Halves, MixedBytes, Pair, Quad, SignedBytes};
 use crate::gemm::{self, Compute, Operand, Product, Workspace, sets};
@@ -59,7 +60,7 @@ impl Dot {
         if self.result.is_integer() && !(self.left.is_integer() && self.right.is_integer()) {
             return Err(Error::unimplemented("a product of floats as integers"));
         }
-        let mut code = vec![self.left as i64, self.right as i64, self.result as i64, -1];
+        let mut code = vec![self.left as i64, self.right as i64, self.result as i64, -1, 0];
         code.extend([i64::from(self.rounded), self.batch.len() as i64]);
         for dim in &self.batch {
             code.push(dim.size as i64);
@@ -79,6 +80,44 @@ impl Dot {
 /// Where in that array stands how many columns are shown, if that is not below zero; there has to be one
 /// dimension of rows and one of columns then, and others are zero.
 pub const SHOWN: usize = 3;
+
+/// Where in that array stands what [`keep`] says; zero if nothing is kept.
+pub const KEPT: usize = 4;
+
+/// What stays packed of a product's operands: those of the left and right one that are constants of the program or do
+/// not change while a loop runs, in a slot of the program's constants or of the execution's loops (see [`Kept`]). Places
+/// of the program have slots of their own, and [`rxla_forget`] is called where the loop begins.
+///
+/// [`Kept`]: crate::context::Kept
+/// [`rxla_forget`]: crate::context::rxla_forget
+pub fn keep(sides: [bool; 2], constant: bool, slot: u32) -> i64 {
+    let bits = [sides[0], sides[1], constant].map(i64::from);
+    bits[0] | bits[1] << 1 | bits[2] << 2 | i64::from(slot) << 3
+}
+
+/// Operands of which one is kept packed if the product packs it.
+#[derive(Clone, Copy)]
+struct Keeps<'a> {
+    store: &'a KeptMatrices,
+    slot: u64,
+    sides: [bool; 2],
+}
+
+impl<'a> Keeps<'a> {
+    /// What [`keep`] said.
+    fn read(context: &'a Context, code: i64) -> Option<Keeps<'a>> {
+        let sides = [0, 1].map(|side| code >> side & 1 != 0);
+        let kept = context.kept.as_ref().filter(|_| sides != [false; 2])?;
+        let store = if code >> 2 & 1 != 0 { &kept.constants } else { &kept.invariants };
+        Some(Keeps { store, slot: (code >> 3) as u64, sides })
+    }
+
+    /// For a product that packs the left operand, or the right one.
+    fn of(self, left: bool) -> Option<Slot<'a>> {
+        let Keeps { store, slot, sides } = self;
+        sides[usize::from(!left)].then_some(Slot { store, number: slot, left })
+    }
+}
 
 /// Reads arrays that descriptions encoded themselves as.
 pub(crate) struct Decoder {
@@ -154,6 +193,7 @@ pub unsafe extern "C" fn rxla_dot_of<E: Elements>(
         let [left_element, right_element] = [code.element()?, code.element()?];
         let result_element = code.element()?;
         let shown = usize::try_from(code.next()).ok();
+        let keeps = Keeps::read(context, code.next());
         let mut dot = Dot {
             left: left_element,
             right: right_element,
@@ -176,7 +216,7 @@ pub unsafe extern "C" fn rxla_dot_of<E: Elements>(
             if let Some(shown) = shown {
                 hide(&mut dot, shown, result);
             }
-            run::<E>(context, &dot, left, right, result)
+            run_keeping::<E>(context, &dot, keeps, left, right, result)
         }
     })
 }
@@ -211,6 +251,21 @@ pub(crate) unsafe fn run<E: Elements>(
     result: *mut u8,
 ) -> Result<()> {
     // SAFETY: the caller's promise.
+    unsafe { run_keeping::<E>(context, dot, None, left, right, result) }
+}
+
+/// # Safety
+///
+/// As for [`run`]; what is kept does not change as long as it is.
+unsafe fn run_keeping<E: Elements>(
+    context: &Context,
+    dot: &Dot,
+    keeps: Option<Keeps<'_>>,
+    left: *const u8,
+    right: *const u8,
+    result: *mut u8,
+) -> Result<()> {
+    // SAFETY: the caller's promise.
     let less = unsafe { zeros::without_zeros(dot, left, right, result) };
     let dot = less.as_ref().unwrap_or(dot);
     // Products with vectors read the matrix where it is, which most values of several steps do not.
@@ -228,29 +283,33 @@ pub(crate) unsafe fn run<E: Elements>(
     unsafe {
         match E::known(dot.result) {
             Element::F16 | Element::BF16 | Element::F32 if halves && sets::has_fast_bf16() => {
-                run_in::<Halves, E>(context, dot, left, right, result)
+                run_in::<Halves, E>(context, dot, keeps, left, right, result)
             }
-            Element::I64 | Element::U64 => run_in::<i64, E>(context, dot, left, right, result),
-            Element::F64 | Element::C128 => run_in::<f64, E>(context, dot, left, right, result),
+            Element::I64 | Element::U64 => {
+                run_in::<i64, E>(context, dot, keeps, left, right, result)
+            }
+            Element::F64 | Element::C128 => {
+                run_in::<f64, E>(context, dot, keeps, left, right, result)
+            }
             Element::F16 | Element::BF16 | Element::F32 | Element::C64 => {
-                run_in::<f32, E>(context, dot, left, right, result)
+                run_in::<f32, E>(context, dot, keeps, left, right, result)
             }
             _ if words && bytes && sets::has_amx() && sides == [Element::I8; 2] => {
-                run_in::<SignedBytes, E>(context, dot, left, right, result)
+                run_in::<SignedBytes, E>(context, dot, keeps, left, right, result)
             }
             _ if words && bytes && sets::has_amx() => {
-                run_in::<MixedBytes, E>(context, dot, left, right, result)
+                run_in::<MixedBytes, E>(context, dot, keeps, left, right, result)
             }
             _ if words && bytes && sets::has_vnni() => {
-                run_in::<Quad, E>(context, dot, left, right, result)
+                run_in::<Quad, E>(context, dot, keeps, left, right, result)
             }
-            _ if words => run_in::<Pair, E>(context, dot, left, right, result),
+            _ if words => run_in::<Pair, E>(context, dot, keeps, left, right, result),
             Element::I8
             | Element::I16
             | Element::I32
             | Element::U8
             | Element::U16
-            | Element::U32 => run_in::<i32, E>(context, dot, left, right, result),
+            | Element::U32 => run_in::<i32, E>(context, dot, keeps, left, right, result),
         }
     }
 }
@@ -281,10 +340,11 @@ fn has_few_vectors(dot: &Dot) -> bool {
 
 /// # Safety
 ///
-/// As for [`run`].
+/// As for [`run_keeping`].
 unsafe fn run_in<T: Native, E: Elements>(
     context: &Context,
     dot: &Dot,
+    keeps: Option<Keeps<'_>>,
     left: *const u8,
     right: *const u8,
     result: *mut u8,
@@ -360,6 +420,7 @@ unsafe fn run_in<T: Native, E: Elements>(
     let flipped = Axis::new(
         k.dims.iter().map(|dim| Dim { size: dim.size, strides: [dim.strides[1], dim.strides[0]] }),
     );
+    let kept = keeps.filter(|_| batch == 1).and_then(|keeps| keeps.of(swapped));
     let product = |index: usize| {
         let place = places[index];
         let operand = |element: Element, data: *const u8, place: isize, pack: Pack<T>| Operand {
@@ -380,8 +441,8 @@ unsafe fn run_in<T: Native, E: Elements>(
             }
         };
         match swapped {
-            false => Product { a, b, c, m: &m, n: &n, k: &k, round },
-            true => Product { a: b, b: a, c, m: &n, n: &m, k: &flipped, round },
+            false => Product { a, b, c, m: &m, n: &n, k: &k, kept, round },
+            true => Product { a: b, b: a, c, m: &n, n: &m, k: &flipped, kept, round },
         }
     };
     // SAFETY: the caller's promise.

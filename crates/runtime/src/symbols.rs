@@ -7,6 +7,7 @@ use std::ffi::c_void;
 
 use half::{bf16, f16};
 
+use crate::context::rxla_forget;
 use crate::convolution::rxla_convolution;
 use crate::copy::rxla_copy;
 use crate::dot::rxla_dot;
@@ -64,6 +65,7 @@ const TABLE: &[Symbol] = table! {
     "rxla_dot" => rxla_dot,
     "rxla_eigh" => rxla_eigh,
     "rxla_fft" => rxla_fft,
+    "rxla_forget" => rxla_forget,
     "rxla_geqrf" => rxla_geqrf,
     "rxla_gesdd" => rxla_gesdd,
     "rxla_getrf" => rxla_getrf,

@@ -74,6 +74,7 @@ impl Executable {
             code,
             main,
             constants,
+            kept: Arc::default(),
             temp_bytes: parts.temp_bytes,
             parameters: parts.parameters,
             results: parts.results,

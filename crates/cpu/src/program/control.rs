@@ -40,6 +40,7 @@ impl Driver<'_> {
             turns.push(turning);
         }
         self.depth += 1;
+        self.open(step);
         let mut outcome = Ok(());
         let before = b.block(|b| {
             outcome = self.block(b, &step.condition);
@@ -63,6 +64,7 @@ impl Driver<'_> {
             next
         });
         self.depth -= 1;
+        self.close(b);
         outcome?;
         b.push(Statement::While { carried, before, body });
         for turning in turns.into_iter().rev() {

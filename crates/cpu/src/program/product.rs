@@ -6,7 +6,7 @@ use rxla_base::Result;
 use rxla_hlo::op::{self, FusionKind};
 use rxla_hlo::{ArrayShape, ElementType, InstructionId, Module, Op};
 use rxla_kernel::{BinaryOp, Builder, ComparePredicate, Convert, Scalar, Type, Value};
-use rxla_runtime::dot::SHOWN;
+use rxla_runtime::dot::{KEPT, SHOWN};
 
 use super::Driver;
 use super::runtime::{Call, strided_product, strides};
@@ -102,8 +102,9 @@ impl Driver<'_> {
     pub(super) fn product(&mut self, b: &mut Builder, compute: &Compute) -> Result<bool> {
         let module = self.module;
         let Some(product) = read(module, compute.instruction) else { return Ok(false) };
-        let Some(description) = description(&product) else { return Ok(false) };
+        let Some(mut description) = description(&product) else { return Ok(false) };
         let operands = arrays(&compute.operands);
+        description[KEPT] = self.keep(product.sides.each_ref().map(|side| operands[side.operand]));
         let mut arguments = vec![self.context];
         for side in &product.sides {
             let base = self.spill(b, operands[side.operand]);

@@ -6,7 +6,7 @@ use rxla_hlo::op::{self, FftType, TransposeKind, WindowDimension};
 use rxla_hlo::{ArrayShape, ElementType, InstructionId, Module, Op};
 use rxla_kernel::{Builder, Type, Value};
 use rxla_runtime::convolution::{Convolution, Method, Spatial};
-use rxla_runtime::dot::{BatchDim, Dim, Dot};
+use rxla_runtime::dot::{BatchDim, Dim, Dot, KEPT};
 use rxla_runtime::element::Element;
 use rxla_runtime::fourier::{Kind, Precision, Transform};
 use rxla_runtime::linear::{Cholesky, Diagonal, Form, Side, Triangle, TriangularSolve};
@@ -24,9 +24,13 @@ pub(super) struct Call {
 impl Driver<'_> {
     /// Calls the runtime if it has a kernel; says whether it did.
     pub(super) fn runtime(&mut self, b: &mut Builder, compute: &Compute) -> Result<bool> {
-        let Some(call) = call(self.module, compute) else { return Ok(false) };
+        let Some(mut call) = call(self.module, compute) else { return Ok(false) };
         let mut arguments = vec![self.context];
-        for &value in &crate::plan::arrays(&compute.operands) {
+        let operands = crate::plan::arrays(&compute.operands);
+        if let ("rxla_dot", &[left, right]) = (call.name, &operands[..]) {
+            call.description[KEPT] = self.keep([left, right]);
+        }
+        for &value in &operands {
             arguments.push(self.spill(b, value));
         }
         let (addresses, loads) = self.result_addresses(b, compute);

@@ -498,3 +498,69 @@ fn products_of_rows_move_out_of_loops() {
         &["f32[] 3"],
     );
 }
+
+/// A product with what the inner loop does not change, but the outer one does, and one with a constant. Whole numbers,
+/// as above.
+#[test]
+fn matrices_that_stay_packed_in_loops() {
+    let state = "(s32[], f32[64,64], f32[64,64])";
+    let row: Vec<String> = (0..64).map(|i| format!("{}", i % 5 - 2)).collect();
+    let rows = |shift: usize| {
+        let row = |i: usize| {
+            let at = (i * shift) % 64;
+            format!("{{{}}}", [&row[at..], &row[..at]].concat().join(","))
+        };
+        format!("f32[64,64] {{{}}}", (0..64).map(row).collect::<Vec<_>>().join(","))
+    };
+    let constant = rows(7).replace("f32[64,64] ", "");
+    check(
+        &format!(
+            "HloModule m
+            inner {{
+              s = {state} parameter(0)
+              i = s32[] get-tuple-element(s), index=0
+              w = f32[64,64] get-tuple-element(s), index=1
+              x = f32[64,64] get-tuple-element(s), index=2
+              one = s32[] constant(1)
+              j = s32[] add(i, one)
+              xw = f32[64,64] dot(x, w), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+              c = f32[64,64] constant({constant})
+              xc = f32[64,64] dot(xw, c), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+              three = f32[] constant(3)
+              threes = f32[64,64] broadcast(three), dimensions={{}}
+              y = f32[64,64] remainder(xc, threes)
+              ROOT t = {state} tuple(j, w, y)
+            }}
+            goes {{
+              s = {state} parameter(0)
+              i = s32[] get-tuple-element(s), index=0
+              n = s32[] constant(3)
+              ROOT c = pred[] compare(i, n), direction=LT
+            }}
+            outer {{
+              s = {state} parameter(0)
+              i = s32[] get-tuple-element(s), index=0
+              w = f32[64,64] get-tuple-element(s), index=1
+              x = f32[64,64] get-tuple-element(s), index=2
+              one = s32[] constant(1)
+              j = s32[] add(i, one)
+              zero = s32[] constant(0)
+              init = {state} tuple(zero, w, x)
+              loop = {state} while(init), condition=goes, body=inner
+              y = f32[64,64] get-tuple-element(loop), index=2
+              ones = f32[] constant(1)
+              all = f32[64,64] broadcast(ones), dimensions={{}}
+              u = f32[64,64] add(w, all)
+              ROOT t = {state} tuple(j, u, y)
+            }}
+            ENTRY e {{
+              w = f32[64,64] parameter(0)
+              x = f32[64,64] parameter(1)
+              zero = s32[] constant(0)
+              t = {state} tuple(zero, w, x)
+              ROOT r = {state} while(t), condition=goes, body=outer
+            }}"
+        ),
+        &[&rows(1), &rows(3)],
+    );
+}

@@ -10,6 +10,7 @@
 pub(crate) mod axis;
 pub(crate) mod few;
 mod grid;
+pub(crate) mod kept;
 pub(crate) mod lanes;
 mod lines;
 pub(crate) mod micro;
@@ -150,6 +151,8 @@ pub(crate) struct Product<'a, T> {
     pub m: &'a Axis,
     pub n: &'a Axis,
     pub k: &'a Axis,
+    /// Where the packed right operand is kept for other products, if it is.
+    pub kept: Option<kept::Slot<'a>>,
     /// How sums are rounded where they are written, if the result's elements are others. Then all of k is one block:
     /// it has at most [`Compute::BLOCK`] steps.
     pub round: Option<Round<T>>,
@@ -259,6 +262,12 @@ pub(crate) unsafe fn multiply<T: Compute>(
     if let Some(shares) = shares::count(&job) {
         // SAFETY: the caller's promise.
         return unsafe { shares::multiply(context, &job, shares) };
+    }
+    if let Some(slot) = product.kept
+        && kept::pays(&job)
+    {
+        // SAFETY: the caller's promise.
+        return unsafe { kept::multiply(context, &job, slot) };
     }
     if k > 0 && strips::pays(&job) {
         // SAFETY: the caller's promise.

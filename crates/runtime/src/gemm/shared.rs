@@ -70,12 +70,15 @@ pub(super) unsafe fn multiply<T: Compute>(context: &Context, job: &Job<'_, T>) -
                 places: &places,
                 dense,
                 packed: Address(packed.as_ptr().cast::<T>()),
-                panel_size,
+                panel_step: panel_size,
                 values: depth.div_ceil(T::STEPS),
                 add: k0 > 0,
             };
             // SAFETY: the caller's promise; the packed operand has room.
-            unsafe { block.run(context)? };
+            unsafe {
+                block.pack(context, 0..block.panels());
+                block.multiply(context)?;
+            }
             k0 += depth;
         }
     }
@@ -83,44 +86,61 @@ pub(super) unsafe fn multiply<T: Compute>(context: &Context, job: &Job<'_, T>) -
 }
 
 /// A block of k, for some columns.
-struct Block<'a, T: 'static> {
-    job: &'a Job<'a, T>,
+pub(super) struct Block<'a, T: 'static> {
+    pub(super) job: &'a Job<'a, T>,
     /// Of the left and the right operand.
-    steps: &'a [Steps; 2],
-    columns: Range<usize>,
+    pub(super) steps: &'a [Steps; 2],
+    pub(super) columns: Range<usize>,
     /// Where they are in the result.
-    places: &'a [isize],
+    pub(super) places: &'a [isize],
     /// Whether they lie together there.
-    dense: bool,
-    packed: Address<T>,
-    panel_size: usize,
-    values: usize,
-    add: bool,
+    pub(super) dense: bool,
+    pub(super) packed: Address<T>,
+    /// From one packed panel of columns to the next.
+    pub(super) panel_step: usize,
+    pub(super) values: usize,
+    pub(super) add: bool,
 }
 
 impl<T: Compute> Block<'_, T> {
+    pub(super) fn panels(&self) -> usize {
+        self.columns.len().div_ceil(2 * self.job.kernels.lanes)
+    }
+
+    /// Packs some panels.
+    ///
     /// # Safety
     ///
-    /// As for [`super::multiply`].
-    unsafe fn run(&self, context: &Context) -> Result<()> {
+    /// As for [`super::multiply`]; there is room for the panels.
+    pub(super) unsafe fn pack(&self, context: &Context, panels: Range<usize>) {
         let Job { product, kernels, .. } = *self.job;
         let width = 2 * kernels.lanes;
-        let panels = self.columns.len().div_ceil(width);
         let at_once = at_once(width, product.b.width);
         // A thread's attention is worth so many values.
         let grain = ((1 << 14) / (at_once * width * self.values).max(1)).max(1);
-        context.parallel_for(panels.div_ceil(at_once), grain, |begin, end| {
+        context.parallel_for(panels.len().div_ceil(at_once), grain, |begin, end| {
             let mut places = Vec::new();
             for number in begin..end {
-                let first = self.columns.start + number * at_once * width;
-                let count = (at_once * width).min(self.columns.end - first);
+                let panel = panels.start + number * at_once;
+                let first = self.columns.start + panel * width;
+                let count = (at_once.min(panels.end - panel) * width).min(self.columns.end - first);
                 product.n.offsets(0, first, count, &mut places);
-                let into = self.packed.get().wrapping_add(number * at_once * self.panel_size);
+                let into = self.packed.get().wrapping_add(panel * self.panel_step);
                 let (data, steps) = (product.b.data, &self.steps[1]);
                 // SAFETY: every panel has room of its own; the matrix is the caller's promise.
-                unsafe { (product.b.pack)(data, &places, steps, width, self.panel_size, into) };
+                unsafe { (product.b.pack)(data, &places, steps, width, self.panel_step, into) };
             }
         });
+    }
+
+    /// Multiplies with the panels, which are packed.
+    ///
+    /// # Safety
+    ///
+    /// As for [`super::multiply`].
+    pub(super) unsafe fn multiply(&self, context: &Context) -> Result<()> {
+        let Job { product, kernels, .. } = *self.job;
+        let panels = self.panels();
         // Tiles of nearly the same height.
         let tiles = product.m.len().div_ceil(kernels.rows);
         let wanted = ROUNDS * context.threads();
@@ -155,7 +175,7 @@ impl<T: Compute> Block<'_, T> {
         if let Some(lines) =
             Lines::of(self.job, &self.steps[0], self.places, self.dense, panels.len())
         {
-            let (size, values) = (self.panel_size, self.values);
+            let (size, values) = (self.panel_step, self.values);
             let step = 2 * kernels.lanes;
             let b = Panels { b: self.packed.get(), size, step, values, add: self.add };
             // SAFETY: the caller's promise.
@@ -166,7 +186,8 @@ impl<T: Compute> Block<'_, T> {
         let left = scratch::<T>(tiles.len() * tile_size + panels::spare(kernels))?;
         let left = left.as_ptr().cast::<T>();
         let spare = left.wrapping_add(tiles.len() * tile_size);
-        let near = system::second_cache() / 2 / (self.panel_size * size_of::<T>());
+        let panel_size = 2 * kernels.lanes * self.values;
+        let near = system::second_cache() / 2 / (panel_size * size_of::<T>()).max(1);
         let (mut places, mut next_places) = (Vec::new(), Vec::new());
         let fetches = is_near(product.a.width, kernels.rows, &self.steps[0]);
         let _session = kernels.session();
@@ -214,7 +235,7 @@ impl<T: Compute> Block<'_, T> {
         let mut next = next.chunks(next.len().div_ceil(panels.len()).max(1));
         let packed = Packed {
             b: self.packed.get().cast_const(),
-            size: self.panel_size,
+            size: self.panel_step,
             values: self.values,
             places: self.places,
             dense: self.dense,
