@@ -5,8 +5,10 @@
 //! module ([`GROWTH`]). A broadcast or an iota says in a few bytes what a literal says in many and
 //! costs nothing to compute, so they never become literals; an elementwise op of such splats is
 //! folded below the broadcast instead, and a literal of equal elements becomes a broadcast, in which
-//! rules see the value without reading all of it.
+//! rules see the value without reading all of it. So it is with elementwise ops and moves of these, patterns all of
+//! them, until an op that is more work than that comes: a sort, a sum, a gather.
 
+use rustc_hash::FxHashMap;
 use rxla_base::Result;
 use rxla_hlo::{ArrayLiteral, ComputationId, InstructionId, Literal, Module, Op};
 use rxla_interpreter::{Options, evaluate_instruction};
@@ -17,6 +19,12 @@ use crate::view;
 
 /// The steps that one fold may take: about a hundredth of a second.
 pub const WORK_AT_ONCE: u64 = 1 << 22;
+
+/// The steps that a fold of patterns alone may take, these included.
+pub const WORK_OF_PATTERNS: u64 = 1 << 18;
+
+/// What an op of a pattern is taken for besides its elements, which bounds how deep a pattern is.
+const WORK_OF_OP: u64 = 1 << 8;
 
 /// The steps that one run of the pass may take.
 pub const WORK_IN_ALL: u64 = 1 << 26;
@@ -52,6 +60,7 @@ fn fold_computation(
     left: &mut u64,
 ) -> u64 {
     let mut folded = Vec::new();
+    let mut patterns = Patterns::default();
     // Operands come first, so chains fold in one sweep.
     for i in module.post_order(computation) {
         if cx.exhausted() {
@@ -64,7 +73,7 @@ fn fold_computation(
             splat
         } else if let Some(splat) = fold_splat(module, i) {
             splat
-        } else if let Some(literal) = fold(module, i, left) {
+        } else if let Some(literal) = fold(module, i, &patterns, left) {
             let shape = module[i].shape.clone();
             let made = module.add_like(i, Op::constant(literal), shape, &[]);
             // What was written for the op says nothing about a constant.
@@ -73,6 +82,7 @@ fn fold_computation(
             info.unknown_attributes.clear();
             made
         } else {
+            patterns.add(module, i);
             continue;
         };
         assert!(cx.spend(), "the limit was looked at");
@@ -140,64 +150,127 @@ fn fold_splat(module: &mut Module, i: InstructionId) -> Option<InstructionId> {
 }
 
 /// The value of an instruction whose operands are constants, if computing it now pays.
-fn fold(module: &Module, i: InstructionId, left: &mut u64) -> Option<Literal> {
+fn fold(
+    module: &Module,
+    i: InstructionId,
+    patterns: &Patterns,
+    left: &mut u64,
+) -> Option<Literal> {
     let shape = view::static_array(module, i)?;
-    let operands = module[i].operands();
+    // Of what gives several arrays each is computed where it is read.
+    let (computed, element) = match &module[i].op {
+        Op::GetTupleElement(op) => (view::operand(module, i, 0), Some(op.index as usize)),
+        _ => (i, None),
+    };
+    let operands = module[computed].operands();
     if operands.is_empty() {
         return None;
     }
     let mut bytes = 0usize;
     let mut given = false;
+    let mut steps = work(module, computed)?;
     for &operand in operands {
         let size = view::static_array(module, operand)?.byte_size()?;
-        match source(module, operand)? {
-            Source::Constant => {
-                given = true;
-                bytes = bytes.saturating_add(size);
-            }
+        if view::constant(module, operand).is_some() {
+            given = true;
+            bytes = bytes.saturating_add(size);
+        } else {
             // Made for the moment of the fold.
-            Source::Pattern if size <= GROWTH => {}
-            Source::Pattern => return None,
+            steps = steps.checked_add(patterns.work(operand)?)?;
         }
     }
-    let steps = work(module, i)?;
-    if !given || shape.byte_size()? > bytes.max(GROWTH) || steps > WORK_AT_ONCE.min(*left) {
+    let limit = match given {
+        true => WORK_AT_ONCE,
+        false if is_light(&module[computed].op) => return None,
+        false => WORK_OF_PATTERNS,
+    };
+    if shape.byte_size()? > bytes.max(GROWTH) || steps > limit.min(*left) {
         return None;
     }
     *left -= steps;
-    let values = operands.iter().map(|&operand| value(module, operand)).collect::<Option<_>>()?;
     // What the interpreter cannot do is left for the backend to report.
-    evaluate_instruction(module, i, values, &options()).ok()
-}
-
-enum Source {
-    /// A literal.
-    Constant,
-    /// A broadcast of a literal, or an iota.
-    Pattern,
-}
-
-fn source(module: &Module, i: InstructionId) -> Option<Source> {
-    if view::constant(module, i).is_some() {
-        return Some(Source::Constant);
+    match (evaluate(module, computed, &mut FxHashMap::default())?, element) {
+        (Literal::Tuple(elements), Some(element)) => elements.into_iter().nth(element),
+        (literal, None) => Some(literal),
+        (_, Some(_)) => None,
     }
-    let pattern = match &module[i].op {
-        Op::Broadcast(_) => view::constant(module, view::operand(module, i, 0)).is_some(),
-        op => matches!(op, Op::Iota(_)),
+}
+
+/// What costs little to compute whenever it is needed: broadcasts of literals, iotas, and what is made of these
+/// by light ops; with the steps that it takes.
+#[derive(Default)]
+struct Patterns {
+    work: FxHashMap<InstructionId, u64>,
+}
+
+impl Patterns {
+    fn work(&self, i: InstructionId) -> Option<u64> {
+        self.work.get(&i).copied()
+    }
+
+    /// Remembers an instruction if it is one; its operands were asked before.
+    fn add(&mut self, module: &Module, i: InstructionId) {
+        if let Some(work) = self.of(module, i) {
+            self.work.insert(i, work);
+        }
+    }
+
+    fn of(&self, module: &Module, i: InstructionId) -> Option<u64> {
+        let shape = view::static_array(module, i)?;
+        let op = &module[i].op;
+        if shape.byte_size()? > GROWTH || !(is_light(op) || matches!(op, Op::Iota(_))) {
+            return None;
+        }
+        let mut steps = WORK_OF_OP + shape.element_count()? as u64;
+        for &operand in module[i].operands() {
+            if view::constant(module, operand).is_none() {
+                steps = steps.checked_add(self.work(operand)?)?;
+            }
+        }
+        (steps <= WORK_OF_PATTERNS).then_some(steps)
+    }
+}
+
+/// Whether each element of an op is made of one of each operand, with little work.
+fn is_light(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Unary(_)
+            | Op::Binary(_)
+            | Op::Broadcast(_)
+            | Op::Clamp(_)
+            | Op::Compare(_)
+            | Op::Concatenate(_)
+            | Op::Convert(_)
+            | Op::Pad(_)
+            | Op::Reshape(_)
+            | Op::Reverse(_)
+            | Op::Select(_)
+            | Op::Slice(_)
+            | Op::Transpose(_)
+    )
+}
+
+/// The value of an instruction that depends on constants only.
+fn evaluate(
+    module: &Module,
+    i: InstructionId,
+    known: &mut FxHashMap<InstructionId, Literal>,
+) -> Option<Literal> {
+    if let Some(literal) = known.get(&i) {
+        return Some(literal.clone());
+    }
+    let literal = match &module[i].op {
+        Op::Constant(constant) => (*constant.literal).clone(),
+        _ => {
+            let operands = module[i].operands().iter();
+            let operands = operands.map(|&operand| evaluate(module, operand, known));
+            let operands = operands.collect::<Option<_>>()?;
+            evaluate_instruction(module, i, operands, &options()).ok()?
+        }
     };
-    pattern.then_some(Source::Pattern)
-}
-
-fn value(module: &Module, i: InstructionId) -> Option<Literal> {
-    if let Op::Constant(constant) = &module[i].op {
-        return Some((*constant.literal).clone());
-    }
-    let operands: Vec<Literal> = module[i]
-        .operands()
-        .iter()
-        .map(|&operand| view::constant(module, operand).cloned().map(Literal::Array))
-        .collect::<Option<_>>()?;
-    evaluate_instruction(module, i, operands, &options()).ok()
+    known.insert(i, literal.clone());
+    Some(literal)
 }
 
 fn options() -> Options {
@@ -209,7 +282,11 @@ fn work(module: &Module, i: InstructionId) -> Option<u64> {
     let count = |i: InstructionId| -> Option<u64> {
         Some(view::static_array(module, i)?.element_count()? as u64)
     };
-    let result = count(i)?;
+    let result = match &module[i].op {
+        // Several results, perhaps.
+        Op::Reduce(_) | Op::Sort(_) => count(view::operand(module, i, 0))?,
+        _ => count(i)?,
+    };
     let first = || count(view::operand(module, i, 0));
     // Steps of a called computation, once.
     let body = |computation: ComputationId| module[computation].instructions().len() as u64;
