@@ -150,12 +150,7 @@ fn fold_splat(module: &mut Module, i: InstructionId) -> Option<InstructionId> {
 }
 
 /// The value of an instruction whose operands are constants, if computing it now pays.
-fn fold(
-    module: &Module,
-    i: InstructionId,
-    patterns: &Patterns,
-    left: &mut u64,
-) -> Option<Literal> {
+fn fold(module: &Module, i: InstructionId, patterns: &Patterns, left: &mut u64) -> Option<Literal> {
     let shape = view::static_array(module, i)?;
     // Of what gives several arrays each is computed where it is read.
     let (computed, element) = match &module[i].op {
