@@ -33,20 +33,21 @@ impl Driver<'_> {
         }
     }
 
-    /// What a product of two arrays is told of its operands' staying packed.
-    pub(super) fn keep(&mut self, operands: [ValueId; 2]) -> i64 {
+    /// What a product is told of its operands' staying packed, if these are whole arrays.
+    pub(super) fn keep(&mut self, operands: [Option<ValueId>; 2]) -> i64 {
         // Iterations that run at once have no context to keep anything in.
         if self.shared.is_some() {
             return 0;
         }
         // The number of the outermost loop that does not change it; none of a constant.
-        let kept = operands.map(|value| match self.buffers.place(value) {
-            Place::Constant(_) => Some(None),
-            _ => {
-                let changes = |open: &Open| open.inside.contains(&value);
-                let first = self.open.iter().rposition(changes).map_or(0, |last| last + 1);
-                (first < self.open.len()).then_some(Some(first))
+        let kept = operands.map(|value| {
+            let value = value?;
+            if let Place::Constant(_) = self.buffers.place(value) {
+                return Some(None);
             }
+            let changes = |open: &Open| open.inside.contains(&value);
+            let first = self.open.iter().rposition(changes).map_or(0, |last| last + 1);
+            (first < self.open.len()).then_some(Some(first))
         });
         let sides = kept.map(|kept| kept.is_some());
         if sides == [false; 2] {

@@ -104,7 +104,9 @@ impl Driver<'_> {
         let Some(product) = read(module, compute.instruction) else { return Ok(false) };
         let Some(mut description) = description(&product) else { return Ok(false) };
         let operands = arrays(&compute.operands);
-        description[KEPT] = self.keep(product.sides.each_ref().map(|side| operands[side.operand]));
+        // What is sliced is another part each time.
+        let whole = |side: &Part<'_>| side.starts.is_empty().then(|| operands[side.operand]);
+        description[KEPT] = self.keep(product.sides.each_ref().map(whole));
         let mut arguments = vec![self.context];
         for side in &product.sides {
             let base = self.spill(b, operands[side.operand]);

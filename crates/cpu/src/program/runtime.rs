@@ -28,7 +28,7 @@ impl Driver<'_> {
         let mut arguments = vec![self.context];
         let operands = crate::plan::arrays(&compute.operands);
         if let ("rxla_dot", &[left, right]) = (call.name, &operands[..]) {
-            call.description[KEPT] = self.keep([left, right]);
+            call.description[KEPT] = self.keep([Some(left), Some(right)]);
         }
         for &value in &operands {
             arguments.push(self.spill(b, value));

@@ -56,6 +56,12 @@ struct Matrix {
     packed: allocator::Block,
 }
 
+impl Matrix {
+    fn has(&self, key: Key, columns: usize) -> bool {
+        self.key == key && self.columns >= columns
+    }
+}
+
 /// A slot of a store.
 #[derive(Clone, Copy)]
 pub(crate) struct Slot<'a> {
@@ -79,9 +85,10 @@ impl KeptMatrices {
 impl Slot<'_> {
     fn find(&self, key: Key, columns: usize) -> Option<Arc<Matrix>> {
         self.store.with(|slots| {
-            let is_it = |matrix: &Matrix| matrix.key == key && matrix.columns >= columns;
-            let entry = slots.get(&self.number)?.iter().find(|entry| is_it(&entry.matrix))?;
-            Some(Arc::clone(&entry.matrix))
+            let mut entries = slots.get(&self.number)?.iter();
+            entries
+                .find(|entry| entry.matrix.has(key, columns))
+                .map(|entry| Arc::clone(&entry.matrix))
         })
     }
 
@@ -95,10 +102,16 @@ impl Slot<'_> {
         })
     }
 
+    /// Puts a matrix there, if nobody else has meanwhile.
     fn put(&self, matrix: Matrix) -> Arc<Matrix> {
         let matrix = Arc::new(matrix);
-        let entry = Entry { by: thread::current().id(), matrix: Arc::clone(&matrix) };
-        self.store.with(|slots| slots.entry(self.number).or_default().push(entry));
+        self.store.with(|slots| {
+            let entries = slots.entry(self.number).or_default();
+            if entries.iter().all(|entry| !entry.matrix.has(matrix.key, matrix.columns)) {
+                let by = thread::current().id();
+                entries.push(Entry { by, matrix: Arc::clone(&matrix) });
+            }
+        });
         matrix
     }
 }
