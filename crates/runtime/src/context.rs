@@ -6,7 +6,7 @@ pub use crate::gemm::kept::KeptMatrices;
 use crate::pool::Pool;
 
 /// Lives as long as the execution that it was made for; compiled code holds its address.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub struct Context {
     /// `None`: everything runs on the calling thread.
     pub pool: Option<Arc<Pool>>,
@@ -15,12 +15,11 @@ pub struct Context {
 }
 
 /// Matrices that stay packed from one product to the next.
-#[derive(Clone, Default)]
 pub struct Kept {
     /// The program's constants, for as long as there is the program.
     pub constants: Arc<KeptMatrices>,
     /// What does not change while a loop of this execution runs.
-    pub invariants: Arc<KeptMatrices>,
+    pub invariants: KeptMatrices,
 }
 
 impl Context {
@@ -30,7 +29,7 @@ impl Context {
 
     /// One that keeps matrices packed, those of the program's constants with others of its executions.
     pub fn keeping(pool: Option<Arc<Pool>>, constants: Arc<KeptMatrices>) -> Context {
-        Context { pool, kept: Some(Kept { constants, invariants: Arc::default() }) }
+        Context { pool, kept: Some(Kept { constants, invariants: KeptMatrices::default() }) }
     }
 
     /// What compiled code passes on.

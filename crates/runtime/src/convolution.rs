@@ -412,7 +412,7 @@ unsafe fn run_in_parts<E: Elements>(
         let result =
             result.wrapping_offset(result_start * convolution.result.byte_width() as isize);
         // SAFETY: the caller's promise; what is read of the left operand lies inside it.
-        unsafe { dot::run::<E>(context, &dot, left, right, result)? };
+        unsafe { dot::run::<E>(context, &dot, None, left, right, result)? };
         // The next choice of parts, the last dimension first.
         let Some(i) = (0..plans.len()).rev().find(|&i| choice[i] + 1 < plans[i].parts.len()) else {
             return Ok(());

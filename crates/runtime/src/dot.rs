@@ -97,7 +97,7 @@ pub fn keep(sides: [bool; 2], constant: bool, slot: u32) -> i64 {
 
 /// Operands of which one is kept packed if the product packs it.
 #[derive(Clone, Copy)]
-struct Keeps<'a> {
+pub(crate) struct Keeps<'a> {
     store: &'a KeptMatrices,
     slot: u64,
     sides: [bool; 2],
@@ -216,7 +216,7 @@ pub unsafe extern "C" fn rxla_dot_of<E: Elements>(
             if let Some(shown) = shown {
                 hide(&mut dot, shown, result);
             }
-            run_keeping::<E>(context, &dot, keeps, left, right, result)
+            run::<E>(context, &dot, keeps, left, right, result)
         }
     })
 }
@@ -242,22 +242,9 @@ unsafe fn hide(dot: &mut Dot, shown: usize, result: *mut u8) {
 
 /// # Safety
 ///
-/// The addresses are those of buffers that hold what `dot` says; nobody else uses the result.
+/// The addresses are those of buffers that hold what `dot` says; nobody else uses the result, and what is kept does not
+/// change as long as it is.
 pub(crate) unsafe fn run<E: Elements>(
-    context: &Context,
-    dot: &Dot,
-    left: *const u8,
-    right: *const u8,
-    result: *mut u8,
-) -> Result<()> {
-    // SAFETY: the caller's promise.
-    unsafe { run_keeping::<E>(context, dot, None, left, right, result) }
-}
-
-/// # Safety
-///
-/// As for [`run`]; what is kept does not change as long as it is.
-unsafe fn run_keeping<E: Elements>(
     context: &Context,
     dot: &Dot,
     keeps: Option<Keeps<'_>>,
@@ -340,7 +327,7 @@ fn has_few_vectors(dot: &Dot) -> bool {
 
 /// # Safety
 ///
-/// As for [`run_keeping`].
+/// As for [`run`].
 unsafe fn run_in<T: Native, E: Elements>(
     context: &Context,
     dot: &Dot,

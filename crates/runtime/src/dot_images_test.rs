@@ -48,7 +48,7 @@ fn windows_over_images() {
                     // SAFETY: buffers are as large as the description says.
                     unsafe {
                         let found = found.as_mut_ptr();
-                        run::<Any>(&context, &dot, left.as_ptr(), right.as_ptr(), found)
+                        run::<Any>(&context, &dot, None, left.as_ptr(), right.as_ptr(), found)
                     }
                     .unwrap();
                     let found = read(result, &found);

@@ -2,11 +2,12 @@
 
 #[path = "dot_images_test.rs"]
 mod images;
+#[path = "dot_kept_test.rs"]
+mod kept;
 
 use std::sync::Arc;
 
 use super::*;
-use crate::context::rxla_forget;
 use crate::element::{Load, Store, with_element};
 use crate::gemm::sets;
 use crate::pool::Pool;
@@ -128,55 +129,6 @@ fn check(elements: [Element; 3], sizes: [usize; 4], orders: [&[usize]; 3], conte
         };
         assert_eq!((status, &again), (0, &result), "{elements:?} {sizes:?} {orders:?} {sides:?}");
     }
-}
-
-#[test]
-fn what_stays_packed_is_forgotten_when_a_loop_begins() {
-    const SIZE: usize = 64;
-    let dims = |size, strides| vec![Dim { size, strides }];
-    let dot = Dot {
-        left: Element::F32,
-        right: Element::F32,
-        result: Element::F32,
-        rounded: false,
-        batch: Vec::new(),
-        rows: dims(SIZE, [SIZE as isize; 2]),
-        columns: dims(SIZE, [1, 1]),
-        summed: dims(SIZE, [1, SIZE as isize]),
-    };
-    let mut code = dot.encode().unwrap();
-    code[KEPT] = keep([false, true], false, 3);
-    let context = Context::keeping(None, Arc::default());
-    let left = vec![1.0_f32; SIZE * SIZE];
-    let mut right = vec![1.0_f32; SIZE * SIZE];
-    let multiply = |right: &[f32], shown: usize| {
-        let mut code = code.clone();
-        code[SHOWN] = shown as i64;
-        let mut result = vec![7.0_f32; SIZE * SIZE];
-        // SAFETY: buffers are as large as the description says.
-        let status = unsafe {
-            let (left, right) = (left.as_ptr().cast(), right.as_ptr().cast());
-            let into = result.as_mut_ptr().cast();
-            rxla_dot(context.as_ptr(), left, right, into, code.as_ptr())
-        };
-        assert_eq!(status, 0);
-        assert!(result.chunks(SIZE).all(|row| row == &result[..SIZE]));
-        result.truncate(SIZE);
-        result
-    };
-    let row = |value: f32, shown: usize| {
-        (0..SIZE).map(|column| if column < shown { value } else { 0.0 }).collect::<Vec<_>>()
-    };
-    // More columns are shown each time, and then fewer.
-    for shown in [17, 40, SIZE, 5] {
-        assert_eq!(multiply(&right, shown), row(64.0, shown));
-    }
-    right.fill(2.0);
-    // It is believed not to have changed, which shows that it is kept.
-    assert_eq!(multiply(&right, SIZE), row(64.0, SIZE));
-    // SAFETY: it is a context.
-    unsafe { rxla_forget(context.as_ptr(), 3) };
-    assert_eq!(multiply(&right, SIZE), row(128.0, SIZE));
 }
 
 #[test]
@@ -367,7 +319,7 @@ fn columns_in_panels() {
                 (result.as_mut_ptr().cast(), [&left, &right].map(|v| v.as_ptr().cast()));
             for context in contexts() {
                 // SAFETY: buffers are as large as the description says.
-                unsafe { run::<Any>(&context, &dot, a, b, to) }.unwrap();
+                unsafe { run::<Any>(&context, &dot, None, a, b, to) }.unwrap();
                 for (place, &value) in result.iter().enumerate() {
                     let (i, panel, j) = (place / n, place % n / width, place % width);
                     let at = |step: usize| right[(panel * k + step) * width + j];
@@ -410,6 +362,7 @@ fn bits_of([m, n, k]: [usize; 3]) {
                 run::<Any>(
                     &context,
                     &dot,
+                    None,
                     left.as_ptr().cast(),
                     right.as_ptr().cast(),
                     result.as_mut_ptr().cast(),
@@ -485,7 +438,7 @@ fn ending_in_zeros<S: Copy + Store<f64> + Load<f64>>(element: Element, zeros: Ze
         assert_eq!(dims[usize::from(zeros.steps)][0].size, used, "{element:?}, {zeros:?}");
     }
     // SAFETY: as above.
-    unsafe { run::<Any>(&Context::default(), &dot, left, right, place) }.unwrap();
+    unsafe { run::<Any>(&Context::default(), &dot, None, left, right, place) }.unwrap();
     let value = |side: usize, line: usize, step: usize| {
         data[side][line * strides[side][0] + step * strides[side][1]].load()
     };
@@ -726,7 +679,7 @@ fn small_integers_of_all_values() {
                 // SAFETY: buffers are as large as the description says.
                 unsafe {
                     let result = result.as_mut_ptr().cast();
-                    run::<Any>(&Context::default(), &dot, a.as_ptr(), b.as_ptr(), result)
+                    run::<Any>(&Context::default(), &dot, None, a.as_ptr(), b.as_ptr(), result)
                 }
                 .unwrap();
                 for i in 0..m {

@@ -252,18 +252,16 @@ fn evaluate(
     i: InstructionId,
     known: &mut FxHashMap<InstructionId, Literal>,
 ) -> Option<Literal> {
+    if let Op::Constant(constant) = &module[i].op {
+        return Some((*constant.literal).clone());
+    }
     if let Some(literal) = known.get(&i) {
         return Some(literal.clone());
     }
-    let literal = match &module[i].op {
-        Op::Constant(constant) => (*constant.literal).clone(),
-        _ => {
-            let operands = module[i].operands().iter();
-            let operands = operands.map(|&operand| evaluate(module, operand, known));
-            let operands = operands.collect::<Option<_>>()?;
-            evaluate_instruction(module, i, operands, &options()).ok()?
-        }
-    };
+    let operands = module[i].operands().iter();
+    let operands = operands.map(|&operand| evaluate(module, operand, known));
+    let operands = operands.collect::<Option<_>>()?;
+    let literal = evaluate_instruction(module, i, operands, &options()).ok()?;
     known.insert(i, literal.clone());
     Some(literal)
 }

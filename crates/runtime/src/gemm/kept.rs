@@ -137,23 +137,12 @@ pub(super) unsafe fn multiply<T: Compute>(
 ) -> Result<()> {
     let (n, k) = (job.product.n.len(), job.product.k.len());
     let width = 2 * job.kernels.lanes;
-    let starts: Vec<usize> = (0..k).step_by(job.depth).collect();
-    let steps: Vec<[Steps; 2]> = starts
-        .iter()
-        .map(|&k0| {
-            [0, 1].map(|operand| {
-                let mut steps = Steps::default();
-                job.product.k.offsets(operand, k0, job.depth.min(k - k0), &mut steps.places);
-                steps.find_runs();
-                steps
-            })
-        })
-        .collect();
+    let steps: Vec<[Steps; 2]> = (0..k).step_by(job.depth).map(|k0| job.steps(k0)).collect();
     let mut places = Vec::new();
     job.product.n.offsets(1, 0, n, &mut places);
     let dense = is_arithmetic(&places) == Some(1);
     let block_size = width * (job.depth.min(k).div_ceil(T::STEPS) + T::HEAD);
-    let panel_step = starts.len() * block_size;
+    let panel_step = steps.len() * block_size;
     let block = |number: usize, packed: *mut T| Block {
         job,
         steps: &steps[number],
@@ -182,7 +171,7 @@ pub(super) unsafe fn multiply<T: Compute>(
                 Some(room) => room,
                 None => Allocator::shared().allocate(bytes)?,
             };
-            for number in 0..starts.len() {
+            for number in 0..steps.len() {
                 let block = block(number, packed.as_ptr().cast());
                 // SAFETY: there is room; the matrix is the caller's promise.
                 unsafe { block.pack(context, whole..block.panels()) };
@@ -190,7 +179,7 @@ pub(super) unsafe fn multiply<T: Compute>(
             slot.put(Matrix { key, columns: n, packed })
         }
     };
-    for number in 0..starts.len() {
+    for number in 0..steps.len() {
         let block = block(number, matrix.packed.as_ptr().cast());
         // SAFETY: all panels are packed, and nobody writes them while the matrix is ours; the caller's promise.
         unsafe { block.multiply(context)? };

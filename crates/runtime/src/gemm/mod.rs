@@ -334,6 +334,17 @@ enum Rows {
 const FEW_PANELS: usize = 8;
 
 impl<T: Compute> Job<'_, T> {
+    /// The steps of the block of k that begins there, in both operands.
+    fn steps(&self, k0: usize) -> [Steps; 2] {
+        let k = self.product.k;
+        [0, 1].map(|operand| {
+            let mut steps = Steps::default();
+            k.offsets(operand, k0, self.depth.min(k.len() - k0), &mut steps.places);
+            steps.find_runs();
+            steps
+        })
+    }
+
     /// Where rows at these places can be read without being packed, if that is the faster way for so many panels.
     fn in_place(&self, rows: &[isize], steps: &Steps, panels: usize) -> Option<(*const T, Rows)> {
         let a = self.product.a;

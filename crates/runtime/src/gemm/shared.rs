@@ -57,12 +57,7 @@ pub(super) unsafe fn multiply<T: Compute>(context: &Context, job: &Job<'_, T>) -
         let mut k0 = 0;
         while k0 < k {
             let depth = job.depth.min(k - k0);
-            let steps = [0, 1].map(|operand| {
-                let mut steps = Steps::default();
-                job.product.k.offsets(operand, k0, depth, &mut steps.places);
-                steps.find_runs();
-                steps
-            });
+            let steps = job.steps(k0);
             let block = Block {
                 job,
                 steps: &steps,

@@ -40,17 +40,7 @@ pub(super) fn pays<T: Compute>(job: &Job<'_, T>) -> bool {
 pub(super) unsafe fn multiply<T: Compute>(context: &Context, job: &Job<'_, T>) -> Result<()> {
     let Job { product, kernels, depth, .. } = *job;
     let (m, n, k) = (product.m.len(), product.n.len(), product.k.len());
-    let blocks: Vec<[Steps; 2]> = (0..k)
-        .step_by(depth)
-        .map(|k0| {
-            [0, 1].map(|operand| {
-                let mut steps = Steps::default();
-                product.k.offsets(operand, k0, depth.min(k - k0), &mut steps.places);
-                steps.find_runs();
-                steps
-            })
-        })
-        .collect();
+    let blocks: Vec<[Steps; 2]> = (0..k).step_by(depth).map(|k0| job.steps(k0)).collect();
     let values = depth.min(k).div_ceil(T::STEPS);
     let tile_size = kernels.rows * values;
     let tiles = m.div_ceil(kernels.rows);

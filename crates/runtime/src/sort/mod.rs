@@ -178,7 +178,8 @@ pub unsafe extern "C" fn rxla_sort(
         let grain = 1 + 4096 / (sort.length * sort.inner.min(SIDE_BY_SIDE) * together);
         let tasks = outers * blocks;
         // What is alone may itself be spread over threads.
-        let inside = if tasks == 1 { context.clone() } else { Context::default() };
+        let alone = Context::default();
+        let inside = if tasks == 1 { context } else { &alone };
         let failed = AtomicBool::new(false);
         context.parallel_for(tasks, grain, |begin, end| {
             let mut room = Room::default();
@@ -191,7 +192,7 @@ pub unsafe extern "C" fn rxla_sort(
                     inner => Lines { count: SIDE_BY_SIDE.min(inner - first), step: 1 },
                 };
                 // SAFETY: the caller's promise; each line is in one task.
-                if unsafe { job.lines(&inside, start, lines, &mut room) }.is_err() {
+                if unsafe { job.lines(inside, start, lines, &mut room) }.is_err() {
                     failed.store(true, Ordering::Relaxed);
                 }
             }

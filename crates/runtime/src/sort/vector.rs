@@ -16,7 +16,7 @@ const TOGETHER: usize = 4;
 /// Makes a module that sorts numbers by the vectors of another one, which has these:
 ///
 /// - `Number`, and `Vector` of `LANES` numbers, which need not be kept as they are: only `load`, `store` and `splat`
-///   know how; `Mask`, of a bit for each lane, others being of any value.
+///   know how; `Mask`, of a bit for each lane and no others.
 /// - `MOST_VECTORS`, which a network sorts at most.
 /// - `load_first` and `store_first`, of as many numbers as are said.
 /// - `less`, `at_most`, `min` and `max`.

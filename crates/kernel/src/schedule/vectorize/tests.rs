@@ -370,9 +370,9 @@ fn what_depends_on_its_order_keeps_it() {
     }
 }
 
-#[test]
-fn copies_of_a_long_body_take_turns() {
-    let chain: String = (0..20)
+/// A loop over a chain of so many multiplications and as many additions, scheduled for vectors of sixteen.
+fn long_body(steps: usize, copies: Copies) -> String {
+    let chain: String = (0..steps)
         .map(|step| {
             format!("%p{step}: f32 = mul %x{step}, %a\n%x{}: f32 = add %p{step}, %b\n", step + 1)
         })
@@ -384,16 +384,28 @@ fn copies_of_a_long_body_take_turns() {
            for vector %i in %begin..%end step 1 {{
              %x0: f32 = load %in[%i]
              {chain}
-             store %out[%i], %x20
+             store %out[%i], %x{steps}
            }}
          }}"
     );
-    let scheduled = |copies| {
-        let mut module = crate::text::parse(&text).unwrap();
-        vectorize(&mut module.functions[0], &Target { vector_bits: 512, copies });
-        crate::verify(&module).unwrap();
-        module.to_string()
-    };
+    let mut module = crate::text::parse(&text).unwrap();
+    vectorize(&mut module.functions[0], &Target { vector_bits: 512, copies });
+    crate::verify(&module).unwrap();
+    module.to_string()
+}
+
+#[test]
+fn a_body_of_hundreds_of_operations_has_a_second_copy() {
+    for (steps, step) in [(120, 32), (490, 32), (510, 16)] {
+        let text = long_body(steps, Copies::Many);
+        let (_, first) = text.split_once(" step ").unwrap();
+        assert!(first.starts_with(&format!("{step} ")), "{steps}");
+    }
+}
+
+#[test]
+fn copies_of_a_long_body_take_turns() {
+    let scheduled = |copies| long_body(20, copies);
     let [few, many] = [Copies::Few, Copies::Many].map(scheduled);
     assert!(few.contains("step 16 {") && !few.contains("step 128 {"), "{few}");
     assert!(many.contains("step 128 {"), "{many}");

@@ -157,17 +157,17 @@ impl Weight {
     }
 
     /// How many copies of a long body are to lie side by side. Where memory is what the loop waits
-    /// for, they gain nothing. Two are worth compiling twice of what is much longer, as of one nothing else is seen
-    /// ahead.
+    /// for, they gain nothing. A second copy is worth compiling of much longer bodies, since the processor does not
+    /// look ahead as far as to the next one.
     pub(super) fn copies_of_long_body(&self, copies: Copies) -> u16 {
         const MOST_OPERATIONS: usize = 400;
-        const MOST_OPERATIONS_OF_TWO: usize = 2000;
+        const MOST_OPERATIONS_OF_TWO: usize = 1000;
         let waits_for_memory = self.operations < 6 * self.accesses;
         if copies == Copies::Few || !self.is_long() || waits_for_memory {
             return 1;
         }
         match MOST_OPERATIONS / self.operations {
-            0..=1 if 2 * self.operations <= MOST_OPERATIONS_OF_TWO => 2,
+            0..=1 if self.operations <= MOST_OPERATIONS_OF_TWO => 2,
             0..=1 => 1,
             copies => 1 << copies.min(8).ilog2(),
         }

@@ -41,8 +41,9 @@ pub(crate) fn max_64(a: __m256i, b: __m256i) -> __m256i {
 }
 
 macro_rules! lanes {
-    ($name:ident, $number:ty, $signed:ty, $lanes:literal, $splat:ident, $mask_load:ident, $mask_store:ident, $greater:ident,
-     $float:ident, $bits:ident, $min:path, $max:path, $low:ident, $high:ident) => {
+    ($name:ident, $number:ty, $signed:ty, $lanes:literal, $splat:ident, $mask_load:ident,
+     $mask_store:ident, $greater:ident, $float:ident, $bits:ident, $min:path, $max:path, $low:ident,
+     $high:ident) => {
         pub(crate) mod $name {
             use super::*;
             pub(crate) use {$max as max, $min as min};
