@@ -58,9 +58,28 @@ _Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 class _Managed(ctypes.Structure):
-    """`DLManagedTensor`."""
+    """`DLManagedTensor`, what capsules hold before DLPack's version 1."""
 
+    NAME, USED = b"dltensor", b"used_dltensor"
     _fields_ = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", _Deleter)]
+
+
+class _Versioned(ctypes.Structure):
+    """`DLManagedTensorVersioned`."""
+
+    NAME, USED = b"dltensor_versioned", b"used_dltensor_versioned"
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("context", ctypes.c_void_p),
+        ("deleter", _Deleter),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    ]
+
+
+# `DLPACK_FLAG_BITMASK_READ_ONLY` and `DLPACK_FLAG_BITMASK_IS_COPIED`.
+_READ_ONLY, _IS_COPIED = 1, 2
 
 
 def _function(name, result, *arguments):
@@ -71,10 +90,10 @@ _Destructor = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 _new = _function("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, _Destructor)
 _get = _function("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
 _rename = _function("PyCapsule_SetName", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
+_is_valid = _function("PyCapsule_IsValid", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
 # In a destructor the capsule is dying, so it must not be counted as an object again.
-_is_valid = _function("PyCapsule_IsValid", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
+_is_dying_valid = _function("PyCapsule_IsValid", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
 _get_dying = _function("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
-_NAME, _USED = b"dltensor", b"used_dltensor"
 
 # What exported tensors stand on, by the tensor's address, until whoever took one frees it.
 _exported = {}
@@ -87,15 +106,21 @@ def _forget(address):
 
 @_Destructor
 def _destroy(capsule):
-    if _is_valid(capsule, _NAME):
-        _forget(_get_dying(capsule, _NAME))
+    for kind in (_Managed, _Versioned):
+        if _is_dying_valid(capsule, kind.NAME):
+            _forget(_get_dying(capsule, kind.NAME))
 
 
-def _export(array: np.ndarray):
-    """A capsule with the array's memory, which stays until the taker frees it."""
+def _export(array: np.ndarray, max_version: tuple[int, int] | None, copied: bool):
+    """A capsule with the array's memory, which stays until the taker frees it. From DLPack's version 1
+    on, if the taker knows it, the capsule says that the memory is not to be written."""
     if array.dtype not in _CODES:
         raise BufferError(f"DLPack has no element type for {array.dtype}")
-    managed = _Managed(deleter=_forget)
+    if max_version and max_version >= (1, 0):
+        flags = _READ_ONLY | (_IS_COPIED if copied else 0)
+        managed = _Versioned(major=1, minor=0, flags=flags, deleter=_forget)
+    else:
+        managed = _Managed(deleter=_forget)
     tensor = managed.tensor
     tensor.data, tensor.device_type = array.ctypes.data, int(dlpack.DLDeviceType.kDLCPU)
     (tensor.code, tensor.bits), tensor.lanes, tensor.ndim = _CODES[array.dtype], 1, array.ndim
@@ -104,11 +129,12 @@ def _export(array: np.ndarray):
     tensor.strides = (ctypes.c_int64 * array.ndim)(*strides)
     address = ctypes.addressof(managed)
     _exported[address] = managed, array
-    return _new(address, _NAME, _destroy)
+    return _new(address, managed.NAME, _destroy)
 
 
-def _managed(capsule) -> _Managed:
-    return _Managed.from_address(_get(capsule, _NAME))
+def _managed(capsule) -> _Managed | _Versioned:
+    kind = _Versioned if _is_valid(capsule, _Versioned.NAME) else _Managed
+    return kind.from_address(_get(capsule, kind.NAME))
 
 
 def _address(tensor: _Tensor) -> int:
@@ -142,7 +168,7 @@ def _take_copy(capsule, device) -> jax.Array:
     with jax.ensure_compile_time_eval():
         copy = jax.device_put(source, device)
     copy.block_until_ready()
-    _rename(capsule, _USED)
+    _rename(capsule, managed.USED)
     if managed.deleter:
         managed.deleter(ctypes.addressof(managed))
     return copy
@@ -175,10 +201,11 @@ def install(platform: str) -> None:
             return inner.dlpack_managed_tensor_to_buffer(capsule, device, stream, copy, *rest)
         return _take_copy(capsule, device)
 
-    def buffer_to_dlpack_managed_tensor(buffer, stream=None):
+    def buffer_to_dlpack_managed_tensor(buffer, stream=None, **asked):
         if platform == "cpu" or buffer.platform() != platform:
-            return inner.buffer_to_dlpack_managed_tensor(buffer, stream=stream)
-        return _export(np.asarray(buffer))
+            return inner.buffer_to_dlpack_managed_tensor(buffer, stream=stream, **asked)
+        # JAX asks for a version since 0.12.
+        return _export(np.asarray(buffer), asked.get("max_version"), asked.get("copied", False))
 
     dlpack._jax = Changed(
         inner,

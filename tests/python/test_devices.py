@@ -116,7 +116,7 @@ def test_shardings_flow_through_calls_and_loops(mesh):
 
 
 def test_values_that_are_to_be_spread_alike(mesh):
-    from jax.experimental.shard_alike import shard_alike
+    shard_alike = pytest.importorskip("jax.experimental.shard_alike").shard_alike
 
     def f(x):
         y = jnp.ones(x.shape)
@@ -223,8 +223,7 @@ def test_layouts_left_to_the_compiler_follow_transpositions():
 
 def test_shardings_without_shardy(mesh):
     """Markers that say they have effects go away all the same."""
-    from jax.experimental.shard_alike import shard_alike
-
+    shard_alike = pytest.importorskip("jax.experimental.shard_alike").shard_alike
     jax.config.update("jax_use_shardy_partitioner", False)
     try:
         sharding = NamedSharding(mesh, P("x", "y"))

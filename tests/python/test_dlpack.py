@@ -49,6 +49,9 @@ def test_memory_is_shared():
     x = jnp.arange(1000.0) + 1
     view = np.from_dlpack(x)
     assert view.ctypes.data == x.unsafe_buffer_pointer()
+    if jax.__version_info__ >= (0, 12):
+        # DLPack says so since its version 1.
+        assert not view.flags.writeable
     x.delete()
     del x
     gc.collect()

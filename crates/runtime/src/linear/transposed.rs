@@ -65,41 +65,41 @@ unsafe fn few_body<T: Number>(
 ) {
     // SAFETY: the caller's promise.
     unsafe {
-        // Where nothing lies between the few, several of the many are vectors side by side. What is left is one by one.
-        let (mut first_row, mut first_column) = (0, 0);
+        // Where nothing lies between the few, how many there are is known to the compiler, which then takes
+        // vectors of the many apart, or puts them together.
         if columns == row {
-            first_row = match columns {
-                2 => apart::<T, 2>(from, (into, column), rows),
-                3 => apart::<T, 3>(from, (into, column), rows),
-                4 => apart::<T, 4>(from, (into, column), rows),
-                5 => apart::<T, 5>(from, (into, column), rows),
-                6 => apart::<T, 6>(from, (into, column), rows),
-                7 => apart::<T, 7>(from, (into, column), rows),
-                8 => apart::<T, 8>(from, (into, column), rows),
-                _ => 0,
-            };
+            match columns {
+                2 => return apart::<T, 2>(from, (into, column), rows),
+                3 => return apart::<T, 3>(from, (into, column), rows),
+                4 => return apart::<T, 4>(from, (into, column), rows),
+                5 => return apart::<T, 5>(from, (into, column), rows),
+                6 => return apart::<T, 6>(from, (into, column), rows),
+                7 => return apart::<T, 7>(from, (into, column), rows),
+                8 => return apart::<T, 8>(from, (into, column), rows),
+                _ => {}
+            }
         }
-        if rows == column && first_row == 0 {
-            first_column = match rows {
-                2 => together::<T, 2>((from, row), into, columns),
-                3 => together::<T, 3>((from, row), into, columns),
-                4 => together::<T, 4>((from, row), into, columns),
-                5 => together::<T, 5>((from, row), into, columns),
-                6 => together::<T, 6>((from, row), into, columns),
-                7 => together::<T, 7>((from, row), into, columns),
-                8 => together::<T, 8>((from, row), into, columns),
-                _ => 0,
-            };
+        if rows == column {
+            match rows {
+                2 => return together::<T, 2>((from, row), into, columns),
+                3 => return together::<T, 3>((from, row), into, columns),
+                4 => return together::<T, 4>((from, row), into, columns),
+                5 => return together::<T, 5>((from, row), into, columns),
+                6 => return together::<T, 6>((from, row), into, columns),
+                7 => return together::<T, 7>((from, row), into, columns),
+                8 => return together::<T, 8>((from, row), into, columns),
+                _ => {}
+            }
         }
         if columns <= rows {
-            for i in first_row..rows {
-                for j in first_column..columns {
+            for i in 0..rows {
+                for j in 0..columns {
                     into.add(j * column + i).write(*from.add(i * row + j));
                 }
             }
         } else {
-            for j in first_column..columns {
-                for i in first_row..rows {
+            for j in 0..columns {
+                for i in 0..rows {
                     into.add(j * column + i).write(*from.add(i * row + j));
                 }
             }
@@ -107,10 +107,7 @@ unsafe fn few_body<T: Number>(
     }
 }
 
-/// Elements of a column, or of a row, that are copied at once.
-const MANY: usize = 16;
-
-/// Takes rows apart that lie side by side, as many as are whole blocks: so many.
+/// Takes rows apart that lie side by side.
 ///
 /// # Safety
 ///
@@ -120,25 +117,16 @@ unsafe fn apart<T: Number, const FEW: usize>(
     from: *const T,
     (into, column): (*mut T, usize),
     rows: usize,
-) -> usize {
-    let whole = rows / MANY * MANY;
-    for begin in (0..whole).step_by(MANY) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let block = from.add(begin * FEW).cast::<[[T; FEW]; MANY]>().read();
-            for j in 0..FEW {
-                let mut values = [T::default(); MANY];
-                for i in 0..MANY {
-                    values[i] = block[i][j];
-                }
-                into.add(j * column + begin).cast::<[T; MANY]>().write(values);
-            }
+) {
+    for i in 0..rows {
+        for j in 0..FEW {
+            // SAFETY: the caller's promise.
+            unsafe { into.add(j * column + i).write(*from.add(i * FEW + j)) };
         }
     }
-    whole
 }
 
-/// Puts columns together that lie side by side, as many as are whole blocks: so many.
+/// Puts columns together that lie side by side.
 ///
 /// # Safety
 ///
@@ -148,22 +136,13 @@ unsafe fn together<T: Number, const FEW: usize>(
     (from, row): (*const T, usize),
     into: *mut T,
     columns: usize,
-) -> usize {
-    let whole = columns / MANY * MANY;
-    for begin in (0..whole).step_by(MANY) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let mut block = [[T::default(); FEW]; MANY];
-            for i in 0..FEW {
-                let values = from.add(i * row + begin).cast::<[T; MANY]>().read();
-                for j in 0..MANY {
-                    block[j][i] = values[j];
-                }
-            }
-            into.add(begin * FEW).cast::<[[T; FEW]; MANY]>().write(block);
+) {
+    for j in 0..columns {
+        for i in 0..FEW {
+            // SAFETY: the caller's promise.
+            unsafe { into.add(j * FEW + i).write(*from.add(i * row + j)) };
         }
     }
-    whole
 }
 
 /// Copies a square as its adjoint.
