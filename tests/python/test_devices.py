@@ -314,3 +314,10 @@ def test_devices_scatter_their_updates():
     np.testing.assert_array_equal(added, 1 + wanted)
     np.maximum.at(wanted := np.ones((6, 4), np.float32), rows, X)
     np.testing.assert_array_equal(most, wanted)
+
+
+def test_a_topology_has_the_devices_of_a_client():
+    from jax.experimental import topologies
+
+    topology = topologies.get_topology_desc(platform=jax.default_backend())
+    assert [d.id for d in topology.devices] == [d.id for d in jax.devices()]

@@ -102,7 +102,7 @@ pub(crate) fn platform_name(options: &BTreeMap<String, Value>) -> Result<String>
 
 /// The device count: an option, else the variable `RXLA_NUM_DEVICES`, else the flag by which
 /// frameworks ask XLA for host devices, else one.
-fn device_count(options: &BTreeMap<String, Value>, flags: &Flags) -> Result<usize> {
+pub(crate) fn device_count(options: &BTreeMap<String, Value>, flags: &Flags) -> Result<usize> {
     if let Some(count) = description::device_count(options)? {
         return Ok(count);
     }

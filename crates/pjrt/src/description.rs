@@ -8,6 +8,7 @@ use rustc_hash::FxHasher;
 use rxla::{Error, MemoryKind, Result};
 
 use crate::abi::{self, entry};
+use crate::environment;
 use crate::ffi;
 use crate::handle::Table;
 use crate::named_value::{self, NamedValues, Value};
@@ -192,14 +193,14 @@ entry! {
         Ok(())
     }
 
-    /// A topology by name: any name describes virtual CPU devices, as many as `num_devices` says.
+    /// A topology by name: any name describes virtual CPU devices, as many as a client would have.
     fn PJRT_TopologyDescription_Create(args: PJRT_TopologyDescription_Create_Args) {
         // SAFETY: the caller passes strings and lists of these sizes.
         let options = unsafe {
             abi::text(args.topology_name, args.topology_name_size, "topology_name")?;
             named_value::read(args.create_options, args.num_options, "create_options")?
         };
-        let devices = device_count(&options)?.unwrap_or(1);
+        let devices = crate::client::device_count(&options, &environment::flags())?;
         let platform = crate::client::platform_name(&options)?;
         args.topology = TOPOLOGIES.insert(TopologyObject::new(&platform, devices)?);
         Ok(())
