@@ -36,7 +36,8 @@ impl Group {
     pub(super) fn suits(&self, lanes: u16, vector_bytes: usize) -> bool {
         let count = self.stores.len() as i64;
         let any = if vector_bytes >= 64 { 1 } else { 3 };
-        is_short(count) || cost_of_turns(count, any) <= i64::from(lanes)
+        let most = if vector_bytes >= 64 { 1 } else { 2 } * i64::from(lanes);
+        is_short(count) || cost_of_turns(count, any) <= most
     }
 
     /// The store in whose place all are done.
@@ -406,7 +407,7 @@ impl Widen<'_> {
         turns
     }
 
-    fn index_plus(&mut self, index: Value, distance: i64) -> Value {
+    pub(super) fn index_plus(&mut self, index: Value, distance: i64) -> Value {
         if distance == 0 {
             return index;
         }

@@ -408,6 +408,17 @@ impl<'a> Widen<'a> {
                 let index = self.last_lane(index);
                 Statement::Store { base: at, index, value, mask: None }
             }
+            Class::Affine(step)
+                if mask.is_none() && self.mask.is_none() && self.goes_by_lanes(narrow) =>
+            {
+                let (first, vector) = (self.scalar(index), self.vector(value));
+                for lane in 0..self.lanes {
+                    let index = self.index_plus(first, i64::from(lane) * step);
+                    let value = self.emit(narrow, Op::Extract(vector, lane));
+                    self.out.push(Statement::Store { base: at, index, value, mask: None });
+                }
+                return;
+            }
             Class::Affine(_) | Class::Varying => {
                 let mask = self.access_mask(mask);
                 let index = self.lane_indices(base, index, narrow);
@@ -416,6 +427,12 @@ impl<'a> Widen<'a> {
             }
         };
         self.out.push(statement);
+    }
+
+    /// Whether lanes that are a constant apart are stored one by one. In vectors of 64 bytes an instruction does it; else
+    /// their addresses would be taken apart, too.
+    fn goes_by_lanes(&self, ty: Type) -> bool {
+        usize::from(self.lanes) * ty.scalar.byte_width() < 64
     }
 
     /// The index of the last lane's element, which is the lowest.

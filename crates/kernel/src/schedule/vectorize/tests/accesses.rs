@@ -218,3 +218,32 @@ fn gathers_of_small_numbers_are_in_few_lanes() {
     assert_eq!(lanes("%i"), [true, false]);
     assert_eq!(lanes("%far"), [false, true]);
 }
+
+#[test]
+fn what_is_stored_a_few_apart_leaves_what_lies_between() {
+    // By an index, and by an address; up and down.
+    for place in [
+        "%k: i64 = mul %i, %three %to: ptr = offset %out, %zero",
+        "%m: i64 = mul %i, %three %k: i64 = sub %last4, %m %to: ptr = offset %out, %zero",
+        "%b: i64 = mul %i, %twelve %to: ptr = offset %out, %b %k: i64 = add %one, %zero",
+    ] {
+        same(
+            &over_input(&format!(
+                "%three: i64 = constant 3
+                 %twelve: i64 = constant 12
+                 %last4: i64 = constant 256
+                 for vector %i in %zero..%n step 1 {{
+                   %x: f32 = load %in[%i]
+                   %a: f32 = mul %x, %half
+                   %b0: f32 = sqrt %a
+                   %b1: f32 = add %b0, %a
+                   %b2: f32 = mul %b1, %b0
+                   %c: f32 = sub %b2, %x
+                   {place}
+                   store %to[%k], %c
+                 }}"
+            )),
+            true,
+        );
+    }
+}
