@@ -31,13 +31,12 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Whether shuffles are fewer than elements of the vectors, in registers of so many bytes. Any lanes of two
-    /// are put into one by an instruction where these have 64, else by about three.
+    /// Whether shuffles are fewer than instructions that store elements one by one, in registers of so many bytes. Where these
+    /// have 64, that is one an element, and any lanes of two are put into one by one; else two, and about three.
     pub(super) fn suits(&self, lanes: u16, vector_bytes: usize) -> bool {
         let count = self.stores.len() as i64;
-        let any = if vector_bytes >= 64 { 1 } else { 3 };
-        let most = if vector_bytes >= 64 { 1 } else { 2 } * i64::from(lanes);
-        is_short(count) || cost_of_turns(count, any) <= most
+        let (any, apart) = if vector_bytes >= 64 { (1, 1) } else { (3, 2) };
+        is_short(count) || cost_of_turns(count, any) <= apart * i64::from(lanes)
     }
 
     /// The store in whose place all are done.
