@@ -115,6 +115,19 @@ def test_shardings_flow_through_calls_and_loops(mesh):
         assert result.sharding.is_equivalent_to(sharding, 2)
 
 
+def test_parts_of_what_is_reversed_change_places(mesh):
+    x = np.arange(96.0).reshape(8, 12)
+    for spec in [P("x", "y"), P("y", None), P(None, "x"), P(("y", "x"), None)]:
+        sharding = NamedSharding(mesh, spec)
+        for f in [lambda x: x[::-1], lambda x: x[:, ::-1], lambda x: x[::-1, ::-1] + 1, jnp.flip]:
+            result = jax.jit(f)(jax.device_put(x, sharding))
+            np.testing.assert_array_equal(result, f(x))
+            assert result.sharding.is_equivalent_to(sharding, 2)
+    # What is cut unevenly is reversed whole.
+    result = jax.jit(lambda x: (x + 1)[:7][::-1])(jax.device_put(x, NamedSharding(mesh, P("x", "y"))))
+    np.testing.assert_array_equal(result, (x + 1)[:7][::-1])
+
+
 def test_values_that_are_to_be_spread_alike(mesh):
     shard_alike = pytest.importorskip("jax.experimental.shard_alike").shard_alike
 

@@ -514,9 +514,18 @@ impl Divider<'_> {
             }
             _ => {}
         }
+        let reversed = match &op {
+            Op::Reverse(reverse) => reverse.dimensions.clone(),
+            _ => Dims::new(),
+        };
         let divided = self.module.add_like(id, op, shape, parts);
         self.module[divided].info_mut().sharding = None;
-        Ok(divided)
+        match tiles.first() {
+            Some(Some(tiles)) => {
+                move_parts::mirrored(self.module, divided, tiles, &reversed, partitions)
+            }
+            _ => Ok(divided),
+        }
     }
 
     fn root(&mut self, computation: ComputationId, results: &[Option<Tiles>]) -> Result<()> {

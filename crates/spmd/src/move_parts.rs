@@ -3,8 +3,8 @@
 use rxla_base::{Error, Result};
 use rxla_hlo::native::Pred;
 use rxla_hlo::op::{
-    AllGather, AllReduce, BinaryKind, Broadcast, Concatenate, DynamicSlice, DynamicUpdateSlice,
-    Pad, PaddingDimension, PartitionId, ReplicaGroups, Select,
+    AllGather, AllReduce, BinaryKind, Broadcast, CollectivePermute, Concatenate, DynamicSlice,
+    DynamicUpdateSlice, Pad, PaddingDimension, PartitionId, ReplicaGroups, Select,
 };
 use rxla_hlo::{ComputationId, Dims, ElementType, InstructionId, Literal, Module, Op, Shape};
 
@@ -277,6 +277,45 @@ fn gather_dimension(
     };
     let shape = Shape::Array(array);
     module.add_with_shape(computation, Op::AllGather(all_gather), shape, &[part]).map_err(error)
+}
+
+/// The parts of an array where each device has the one that lies at the other end along some dimensions.
+pub(crate) fn mirrored(
+    module: &mut Module,
+    part: InstructionId,
+    tiles: &Tiles,
+    dimensions: &[i64],
+    partitions: usize,
+) -> Result<InstructionId> {
+    let mut places = tiles.places.clone();
+    for place in &mut places {
+        for (dimension, at) in place.iter_mut().enumerate() {
+            if dimensions.contains(&(dimension as i64)) {
+                *at = tiles.counts[dimension] - 1 - *at;
+            }
+        }
+    }
+    if places == tiles.places {
+        return Ok(part);
+    }
+    // Of the devices that have the same part, the first sends to the first.
+    let sharers = |place: &Dims| -> Vec<usize> {
+        (0..partitions).filter(|&device| tiles.places[device] == *place).collect()
+    };
+    let mut source_target_pairs = Vec::new();
+    for (device, place) in places.iter().enumerate() {
+        let nth = sharers(&tiles.places[device]).iter().position(|&sharer| sharer == device);
+        let source = nth.and_then(|nth| sharers(place).get(nth).copied());
+        let source = source.ok_or_else(|| Error::internal("devices share parts unevenly"))?;
+        source_target_pairs.push((source as i64, device as i64));
+    }
+    let permute = CollectivePermute {
+        channel_id: Some(next_channel(module)),
+        source_target_pairs,
+        slice_sizes: Vec::new(),
+    };
+    let computation = module[part].parent();
+    module.add(computation, Op::CollectivePermute(permute), &[part]).map_err(error)
 }
 
 /// Combines what devices that differ along `along` have computed of a value that lies as `tiles`

@@ -2,8 +2,8 @@
 
 use rxla_hlo::op::{
     Binary, BinaryKind, Broadcast, Concatenate, Convolution, CustomCall, Dot, DynamicSlice, Fft,
-    Gather, GroupCount, Iota, Pad, PaddingDimension, Reduce, ReduceWindow, Reverse, Scatter, Slice,
-    Sort, Transpose, WindowDimension,
+    Gather, GroupCount, Iota, Pad, PaddingDimension, Reduce, ReduceWindow, Scatter, Slice, Sort,
+    Transpose, WindowDimension,
 };
 use rxla_hlo::{ArrayShape, ComputationId, Dims, InstructionId, Module, Op};
 use rxla_passes::view;
@@ -90,9 +90,8 @@ fn of_op(
                 rule.join(Factor::Kept, [(0, before)], [(0, after)]);
             }
         }
-        Op::Reverse(Reverse { dimensions }) => {
-            same_dims(&mut rule, |d| !dimensions.contains(&(d as i64)));
-        }
+        // Parts of what is reversed go to the devices at the other end.
+        Op::Reverse(_) => same_dims(&mut rule, |_| true),
         Op::Concatenate(Concatenate { dimensions }) => {
             same_dims(&mut rule, |d| !dimensions.contains(&(d as i64)));
         }

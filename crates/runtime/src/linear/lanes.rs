@@ -157,17 +157,19 @@ unsafe fn factor<T: Number, const LANES: usize>(batch: &Batch<T>, first: usize, 
         for j in 0..=i {
             let mut sum = row[j];
             if j < i {
+                // The adjoint's element, as for one matrix alone: imaginary parts are sums in that order.
                 let other = &above[row_start(j)..][..=j];
+                sum = sum.map(T::conjugate);
                 for k in 0..j {
                     // Copies become registers; places behind references do not.
                     let (x, y) = (row[k], other[k]);
                     for lane in 0..LANES {
-                        sum[lane] = sum[lane].minus_product(x[lane], y[lane].conjugate());
+                        sum[lane] = sum[lane].minus_product(y[lane], x[lane].conjugate());
                     }
                 }
                 let divisor = other[j];
                 for lane in 0..LANES {
-                    sum[lane] = sum[lane].over(divisor[lane]);
+                    sum[lane] = sum[lane].over(divisor[lane]).conjugate();
                 }
             } else {
                 for k in 0..j {
