@@ -515,14 +515,14 @@ impl Divider<'_> {
             _ => {}
         }
         let reversed = match &op {
-            Op::Reverse(reverse) => reverse.dimensions.clone(),
-            _ => Dims::new(),
+            Op::Reverse(reverse) => Some(reverse.dimensions.clone()),
+            _ => None,
         };
         let divided = self.module.add_like(id, op, shape, parts);
         self.module[divided].info_mut().sharding = None;
-        match tiles.first() {
-            Some(Some(tiles)) => {
-                move_parts::mirrored(self.module, divided, tiles, &reversed, partitions)
+        match (reversed, tiles.first()) {
+            (Some(dimensions), Some(Some(tiles))) => {
+                move_parts::mirrored(self.module, divided, tiles, &dimensions, partitions)
             }
             _ => Ok(divided),
         }
