@@ -522,7 +522,7 @@ impl Divider<'_> {
         self.module[divided].info_mut().sharding = None;
         match (reversed, tiles.first()) {
             (Some(dimensions), Some(Some(tiles))) => {
-                move_parts::mirrored(self.module, divided, tiles, &dimensions, partitions)
+                move_parts::mirrored(self.module, divided, tiles, &dimensions, self.devices)
             }
             _ => Ok(divided),
         }

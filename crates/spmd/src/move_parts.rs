@@ -285,33 +285,26 @@ pub(crate) fn mirrored(
     part: InstructionId,
     tiles: &Tiles,
     dimensions: &[i64],
-    partitions: usize,
+    devices: Devices,
 ) -> Result<InstructionId> {
-    let mut places = tiles.places.clone();
-    for place in &mut places {
-        for (dimension, at) in place.iter_mut().enumerate() {
-            if dimensions.contains(&(dimension as i64)) {
-                *at = tiles.counts[dimension] - 1 - *at;
-            }
-        }
-    }
-    if places == tiles.places {
+    let is_mirrored = |&d: &usize| tiles.counts[d] > 1 && dimensions.contains(&(d as i64));
+    let (along, others): (Vec<usize>, Vec<usize>) = (0..tiles.counts.len()).partition(is_mirrored);
+    if along.is_empty() {
         return Ok(part);
     }
-    // Of the devices that have the same part, the first sends to the first.
-    let sharers = |place: &Dims| -> Vec<usize> {
-        (0..partitions).filter(|&device| tiles.places[device] == *place).collect()
+    let axes = |dims: &[usize]| dims.iter().map(|&d| tiles.axis(d)).collect::<Vec<Axis>>();
+    let (along, others) = (axes(&along), axes(&others));
+    // A permutation with a channel is among the partitions of each replica.
+    let partitions = Devices { replicas: 1, ..devices };
+    let groups = groups(partitions, &others, &along.iter().collect::<Vec<_>>())?;
+    let ReplicaGroups::Explicit(groups) = groups else {
+        return Err(Error::internal("groups of devices are not told one by one"));
     };
-    let mut source_target_pairs = Vec::new();
-    for (device, place) in places.iter().enumerate() {
-        let nth = sharers(&tiles.places[device]).iter().position(|&sharer| sharer == device);
-        let source = nth.and_then(|nth| sharers(place).get(nth).copied());
-        let source = source.ok_or_else(|| Error::internal("devices share parts unevenly"))?;
-        source_target_pairs.push((source as i64, device as i64));
-    }
+    // A group is in the order of its places, so the one at the other end is the same one from behind.
+    let pairs = |group: Vec<i64>| group.clone().into_iter().zip(group.into_iter().rev());
     let permute = CollectivePermute {
         channel_id: Some(next_channel(module)),
-        source_target_pairs,
+        source_target_pairs: groups.into_iter().flat_map(pairs).collect(),
         slice_sizes: Vec::new(),
     };
     let computation = module[part].parent();
