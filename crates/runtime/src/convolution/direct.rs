@@ -7,6 +7,9 @@
 
 mod tile;
 
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use rxla_base::Result;
 
 use super::line::{Line, OUTSIDE};
@@ -15,8 +18,9 @@ use super::parts::Plan;
 use super::{Convolution, Spatial, plan};
 use crate::context::Context;
 use crate::element::{Element, Elements};
-use crate::gemm::pack::{Steps, pack};
-use crate::gemm::{Address, scratch};
+use crate::gemm::pack::{Steps, pack_panels};
+use crate::gemm::{Address, out_of_memory, scratch};
+use crate::system;
 use tile::{Kernels, Tile};
 
 /// Places from which on it pays to have the window in another order.
@@ -96,10 +100,13 @@ pub(super) unsafe fn run<E: Elements>(
 ///
 /// As for [`super::run`].
 unsafe fn run_all(context: &Context, pieces: &[Piece]) -> Result<()> {
+    // What one task alone needs it packs itself, so that it has it in its cache.
+    let is_shared = |piece: &Piece| piece.chunks > 1;
+    let panels = |piece: &Piece| if is_shared(piece) { piece.all_panels() } else { 0 };
     // Where the window of each is packed; after the last, how much room all take.
     let mut starts = vec![0];
     for (i, piece) in pieces.iter().enumerate() {
-        starts.push(starts[i] + piece.all_panels() * piece.panel_size());
+        starts.push(starts[i] + panels(piece) * piece.panel_size());
     }
     let packed = scratch::<f32>(starts[pieces.len()])?;
     let window = Address(packed.as_ptr().cast::<f32>());
@@ -120,9 +127,6 @@ unsafe fn run_all(context: &Context, pieces: &[Piece]) -> Result<()> {
         }
         None
     }
-    // What one task alone needs it packs itself, so that it has it in its cache.
-    let is_shared = |piece: &Piece| piece.chunks > 1;
-    let panels = |piece: &Piece| if is_shared(piece) { piece.all_panels() } else { 0 };
     let count: usize = pieces.iter().map(panels).sum();
     let grain = 1 + GRAIN / 8 * count / starts[pieces.len()].max(1);
     context.parallel_for(count, grain, |begin, end| {
@@ -132,30 +136,36 @@ unsafe fn run_all(context: &Context, pieces: &[Piece]) -> Result<()> {
             unsafe { piece.1.pack(panel, place(piece, panel)) };
         }
     });
+    let own = pieces.iter().filter(|piece| !is_shared(piece)).map(Piece::own_size).max();
+    let failed = AtomicBool::new(false);
     let tasks = |piece: &Piece| piece.chunks * piece.shares;
     let count: usize = pieces.iter().map(tasks).sum();
     let work = |piece: &Piece| piece.places * piece.panel_size() * piece.all_panels();
     let work: usize = pieces.iter().map(work).sum();
     context.parallel_for(count, 1 + GRAIN * count / work.max(1), |begin, end| {
         let mut chunk = Chunk::default();
+        let Ok(own) = scratch::<f32>(own.unwrap_or(0)) else {
+            failed.store(true, Ordering::Relaxed);
+            return;
+        };
         for number in begin..end {
             let Some((piece, task)) = of(pieces, number, tasks) else { return };
             let (number, share) = (task / piece.1.shares, task % piece.1.shares);
             let panels = piece.1.all_panels();
             piece.1.find(number, &mut chunk);
-            for panel in share * panels / piece.1.shares..(share + 1) * panels / piece.1.shares {
-                let window = place(piece, panel);
-                // SAFETY: there is room for the panel; tasks are different parts of the result.
-                unsafe {
-                    if !is_shared(piece.1) {
-                        piece.1.pack(panel, window);
-                    }
-                    piece.1.compute(&chunk, panel, window);
+            let panels = share * panels / piece.1.shares..(share + 1) * panels / piece.1.shares;
+            // SAFETY: there is room for the panels; tasks are different parts of the result.
+            unsafe {
+                match is_shared(piece.1) {
+                    true => panels.for_each(|panel| {
+                        piece.1.compute(&chunk, panel, place(piece, panel));
+                    }),
+                    false => piece.1.compute_alone(&chunk, panels, own.as_ptr().cast()),
                 }
             }
         }
     });
-    Ok(())
+    if failed.into_inner() { Err(out_of_memory()) } else { Ok(()) }
 }
 
 fn pays(c: &Convolution, plans: &[Plan]) -> bool {
@@ -213,8 +223,8 @@ struct Piece<'a> {
     /// Taps whose elements all lie together, in every window.
     run: usize,
     places: usize,
-    /// Where the values of one output are in the window.
-    steps: Steps,
+    /// Of the stretches of each window, some at a time.
+    blocks: Vec<Stretches>,
     tiles: usize,
     /// Tasks are so many chunks of the tiles, each with so many shares of the panels.
     chunks: usize,
@@ -252,12 +262,12 @@ impl<'a> Piece<'a> {
             right,
             features,
             outputs,
-            steps: Steps::default(),
+            blocks: Vec::new(),
             tiles: 0,
             chunks: 1,
             shares: 1,
         };
-        piece.find_steps();
+        piece.find_blocks();
         let rows = piece.kernels.rows;
         piece.tiles = piece.places.div_ceil(rows);
         let most = (ADDRESSES / (rows * piece.runs().max(1))).clamp(1, TILES);
@@ -286,13 +296,42 @@ impl<'a> Piece<'a> {
         self.taps / self.run
     }
 
-    fn find_steps(&mut self) {
+    /// At least one, which writes zeros where there are no taps.
+    fn find_blocks(&mut self) {
         let stride = self.c.right_feature_stride;
-        for at in Line::all_taps(&self.lines) {
-            let feature = |feature: usize| at + feature as isize * stride;
-            self.steps.places.extend((0..self.features).map(feature));
+        let taps = Line::all_taps(&self.lines);
+        let most = (STEPS / (self.features * self.run).max(1)).max(1);
+        for first in (0..self.runs().max(1)).step_by(most) {
+            let range = first..self.runs().min(first + most);
+            let mut steps = Steps::default();
+            for &at in &taps[range.start * self.run..range.end * self.run] {
+                let feature = |feature: usize| at + feature as isize * stride;
+                steps.places.extend((0..self.features).map(feature));
+            }
+            steps.find_runs();
+            self.blocks.push(Stretches { range, steps });
         }
-        self.steps.find_runs();
+    }
+
+    /// Values of some stretches in a panel.
+    fn size(&self, stretches: usize) -> usize {
+        stretches * self.run * self.features * self.kernels.lanes
+    }
+
+    /// Values of the largest block in a panel.
+    fn block_size(&self) -> usize {
+        self.size(self.blocks.iter().map(|block| block.range.len()).max().unwrap_or(0))
+    }
+
+    /// Panels of which a task that packs them itself has a block in its cache.
+    fn near(&self) -> usize {
+        let bytes = self.block_size() * size_of::<f32>();
+        (system::second_cache() / 2 / bytes.max(1)).clamp(1, self.panels())
+    }
+
+    /// Values of what such a task packs at once.
+    fn own_size(&self) -> usize {
+        self.near() * self.block_size()
     }
 
     /// The first output of a panel, among all, and how many it has.
@@ -306,13 +345,28 @@ impl<'a> Piece<'a> {
     ///
     /// The window can be read, and there is room for a panel.
     unsafe fn pack(&self, panel: usize, into: *mut f32) {
-        let (first, count) = self.outputs_of(panel);
+        for block in &self.blocks {
+            let into = into.wrapping_add(self.size(block.range.start));
+            // SAFETY: the caller's promise.
+            unsafe { self.pack_block(panel..panel + 1, block, into) };
+        }
+    }
+
+    /// Packs a block of some panels of one group, [`Piece::block_size`] from each other.
+    ///
+    /// # Safety
+    ///
+    /// The window can be read, and there is room.
+    unsafe fn pack_block(&self, panels: Range<usize>, block: &Stretches, into: *mut f32) {
+        let first = self.outputs_of(panels.start).0;
+        let (last, count) = self.outputs_of(panels.end - 1);
         let stride = self.c.output_strides[0];
         let lanes: Vec<isize> =
-            (first..first + count).map(|output| output as isize * stride).collect();
+            (first..last + count).map(|output| output as isize * stride).collect();
         let from = self.right.wrapping_offset(self.c.right_start).cast();
+        let (width, size) = (self.kernels.lanes, self.block_size());
         // SAFETY: the caller's promise.
-        unsafe { pack::<f32, f32>(from, &lanes, &self.steps, self.kernels.lanes, into) };
+        unsafe { pack_panels::<f32, f32>(from, &lanes, &block.steps, width, size, into) };
     }
 
     /// Finds where the elements and results of a chunk's tiles are.
@@ -371,44 +425,84 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// Computes all tiles of a chunk for one panel.
+    /// Computes all tiles of a chunk for one panel, which is packed.
     ///
     /// # Safety
     ///
     /// As for [`super::run`]; `window` is the panel, and nobody else writes these places and outputs.
     unsafe fn compute(&self, chunk: &Chunk, panel: usize, window: *const f32) {
-        let (output, outputs) = self.outputs_of(panel);
-        let first = panel / self.panels() * self.features;
-        let features = self.features * self.run;
-        let run_size = features * self.kernels.lanes;
-        let most = (STEPS / features.max(1)).max(1);
-        let mut run = 0;
-        loop {
-            let runs = most.min(self.runs() - run);
-            let (mut elements, mut result) = (0, 0);
-            for &rows in &chunk.rows {
-                let tile = Tile {
-                    taps: runs,
-                    features,
-                    elements: chunk.elements[elements + run * rows..].as_ptr(),
-                    first,
-                    window: window.wrapping_add(run * run_size),
-                    result: chunk.result[result..].as_ptr(),
-                    output,
-                    outputs,
-                    add: run > 0,
-                };
-                // SAFETY: the addresses are those of elements, zeros and results.
-                unsafe { self.kernels.run(rows, &tile) };
-                elements += rows * self.runs();
-                result += rows;
-            }
-            run += runs;
-            if run >= self.runs() {
-                return;
-            }
+        for block in &self.blocks {
+            let window = window.wrapping_add(self.size(block.range.start));
+            // SAFETY: the caller's promise.
+            unsafe { self.compute_block(chunk, panel, block, window) };
         }
     }
+
+    /// Packs and computes all tiles of a chunk for some panels.
+    ///
+    /// # Safety
+    ///
+    /// As for [`super::run`]; there is room as [`Piece::own_size`] says, and nobody else writes these places and outputs.
+    unsafe fn compute_alone(&self, chunk: &Chunk, panels: Range<usize>, room: *mut f32) {
+        let mut begin = panels.start;
+        while begin < panels.end {
+            // Those of one group.
+            let end = (begin / self.panels() + 1) * self.panels();
+            let some = begin..panels.end.min(end).min(begin + self.near());
+            for block in &self.blocks {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    self.pack_block(some.clone(), block, room);
+                    for panel in some.clone() {
+                        let window = room.add((panel - begin) * self.block_size());
+                        self.compute_block(chunk, panel, block, window);
+                    }
+                }
+            }
+            begin = some.end;
+        }
+    }
+
+    /// Adds what a block of a panel contributes to all tiles of a chunk; the first one begins the sums.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Piece::compute`]; `window` is the block of the panel.
+    unsafe fn compute_block(
+        &self,
+        chunk: &Chunk,
+        panel: usize,
+        block: &Stretches,
+        window: *const f32,
+    ) {
+        let (output, outputs) = self.outputs_of(panel);
+        let first = panel / self.panels() * self.features;
+        let (mut elements, mut result) = (0, 0);
+        for &rows in &chunk.rows {
+            let tile = Tile {
+                taps: block.range.len(),
+                features: self.features * self.run,
+                elements: chunk.elements[elements + block.range.start * rows..].as_ptr(),
+                first,
+                window,
+                result: chunk.result[result..].as_ptr(),
+                output,
+                outputs,
+                add: block.range.start > 0,
+            };
+            // SAFETY: the addresses are those of elements, zeros and results.
+            unsafe { self.kernels.run(rows, &tile) };
+            elements += rows * self.runs();
+            result += rows;
+        }
+    }
+}
+
+/// Some stretches of elements that every window has.
+struct Stretches {
+    range: Range<usize>,
+    /// Where their values of one output are in the window.
+    steps: Steps,
 }
 
 /// Some tiles: the rows of each, and addresses of elements (see [`Tile::elements`]) and results.

@@ -4,8 +4,9 @@
 use std::ops::Range;
 
 use super::micro::strided::{self, Strided};
-use super::pack::Steps;
-use super::{Compute, Job, Rows};
+use super::pack::{Steps, prefetch};
+use super::sets::{self, Set};
+use super::{Compute, Job, Rows, SHORT};
 
 /// What the tiles of a block of k share.
 pub(super) struct Lines<'a, T: 'static> {
@@ -70,9 +71,20 @@ impl<'a, T: Compute> Lines<'a, T> {
         b: &Panels<T>,
     ) {
         let width = 2 * self.lanes;
-        for tile in tiles {
+        // Short rows are over before asking for the next ones pays, unless vectors are long.
+        let bytes = b.values * size_of::<T>();
+        let short = bytes <= SHORT && sets::best() != Set::Avx512;
+        let lines = if short { 0 } else { bytes.div_ceil(64) };
+        for tile in tiles.clone() {
             let (row, height) = (edge(tile), edge(tile + 1) - edge(tile));
+            // Of the rows of the next tile, each panel asks for some.
+            let next = if tile + 1 < tiles.end { height * lines } else { 0 };
+            let mut asked = 0..next;
             for panel in panels.clone() {
+                for number in asked.by_ref().take(next.div_ceil(panels.len())) {
+                    let row = self.a.wrapping_add((row + height + number / lines) * self.a_row);
+                    prefetch(row.cast::<u8>().wrapping_add(number % lines * 64));
+                }
                 let first = panel * width;
                 let vectors = (self.places.len() - first).min(width) / self.lanes;
                 let c = self.c.wrapping_offset(row as isize * self.c_row);

@@ -4,14 +4,16 @@
 //! Taps that meet neighbouring places see the same elements one place later, so these are put in order once for all of
 //! them.
 
+use std::ops::Range;
+
 use super::segment::{Access, First, Segment, Tap, Whole};
 use crate::convolution::vector::{Vector, choose};
 use crate::gemm::sets::{self, Set};
 
 /// The widest groups there is code for.
 const WIDEST: usize = 8;
-/// Neighbouring taps that are taken together, at most.
-const TOGETHER: usize = 3;
+/// Bytes of a window that the first cache keeps.
+const WINDOW: usize = 16 << 10;
 
 /// Whether there is code for groups of so many features.
 pub(super) fn suit(width: usize) -> bool {
@@ -59,18 +61,25 @@ unsafe fn body<const WIDTH: usize, V: Vector>(segment: &Segment) {
         // SAFETY: as above.
         orders[which] = unsafe { V::order(WIDTH, which) };
     }
-    let mut place = 0;
-    while place < segment.places {
-        // SAFETY: the caller's promise. As many sums as there are registers for, so that none waits for another.
-        unsafe {
-            place += match (segment.places - place, V::LANES) {
-                (8.., 16) => some_rows::<WIDTH, 8, 2, V>(segment, &orders, place),
-                (4.., 16) => some_rows::<WIDTH, 4, 4, V>(segment, &orders, place),
-                (2.., 16) => some_rows::<WIDTH, 2, 4, V>(segment, &orders, place),
-                (_, 16) => some_rows::<WIDTH, 1, 8, V>(segment, &orders, place),
-                (6.., _) => some_rows::<WIDTH, 6, 1, V>(segment, &orders, place),
-                (2.., _) => some_rows::<WIDTH, 2, 2, V>(segment, &orders, place),
-                _ => some_rows::<WIDTH, 1, 4, V>(segment, &orders, place),
+    // So many features at a time that what the window has for them stays in the first cache while places go by.
+    let of_vector = (segment.taps.len() * WIDTH * V::LANES * size_of::<f32>()).max(1);
+    let most = (WINDOW / of_vector).max(1) * V::LANES;
+    for first in (0..segment.features).step_by(most) {
+        let features = first..segment.features.min(first + most);
+        let mut place = 0;
+        while place < segment.places {
+            // SAFETY: the caller's promise. As many sums as there are registers for, so that none waits for another.
+            unsafe {
+                place += match (segment.places - place, V::LANES) {
+                    (8.., 16) => some_rows::<WIDTH, 8, 2, 3, V>(segment, &orders, place, &features),
+                    (4.., 16) => some_rows::<WIDTH, 4, 4, 3, V>(segment, &orders, place, &features),
+                    (2.., 16) => some_rows::<WIDTH, 2, 4, 3, V>(segment, &orders, place, &features),
+                    (_, 16) => some_rows::<WIDTH, 1, 8, 1, V>(segment, &orders, place, &features),
+                    (8.., _) => some_rows::<WIDTH, 8, 1, 3, V>(segment, &orders, place, &features),
+                    (4.., _) => some_rows::<WIDTH, 4, 2, 3, V>(segment, &orders, place, &features),
+                    (2.., _) => some_rows::<WIDTH, 2, 4, 1, V>(segment, &orders, place, &features),
+                    _ => some_rows::<WIDTH, 1, 8, 1, V>(segment, &orders, place, &features),
+                }
             }
         }
     }
@@ -80,28 +89,36 @@ unsafe fn body<const WIDTH: usize, V: Vector>(segment: &Segment) {
 ///
 /// # Safety
 ///
-/// As for [`body`], for so many places.
+/// As for [`body`], for so many places and these features.
 #[inline(always)]
-unsafe fn some_rows<const WIDTH: usize, const ROWS: usize, const VECTORS: usize, V: Vector>(
+unsafe fn some_rows<
+    const WIDTH: usize,
+    const ROWS: usize,
+    const VECTORS: usize,
+    const TOGETHER: usize,
+    V: Vector,
+>(
     segment: &Segment,
     orders: &Orders<V>,
     place: usize,
+    features: &Range<usize>,
 ) -> usize {
-    let mut feature = 0;
+    let mut feature = features.start;
     // SAFETY: the caller's promise.
     unsafe {
-        while feature + VECTORS * V::LANES <= segment.features {
+        while feature + VECTORS * V::LANES <= features.end {
             let at = [place, feature];
-            tile::<WIDTH, ROWS, VECTORS, V, _>(segment, orders, Whole, at);
+            tile::<WIDTH, ROWS, VECTORS, TOGETHER, V, _>(segment, orders, Whole, at);
             feature += VECTORS * V::LANES;
         }
-        while feature + V::LANES <= segment.features {
-            tile::<WIDTH, ROWS, 1, V, _>(segment, orders, Whole, [place, feature]);
+        while feature + V::LANES <= features.end {
+            let at = [place, feature];
+            tile::<WIDTH, ROWS, 1, TOGETHER, V, _>(segment, orders, Whole, at);
             feature += V::LANES;
         }
-        if feature < segment.features {
-            let rest = First(segment.features - feature);
-            tile::<WIDTH, ROWS, 1, V, _>(segment, orders, rest, [place, feature]);
+        if feature < features.end {
+            let rest = First(features.end - feature);
+            tile::<WIDTH, ROWS, 1, TOGETHER, V, _>(segment, orders, rest, [place, feature]);
         }
     }
     ROWS
@@ -115,6 +132,7 @@ unsafe fn tile<
     const WIDTH: usize,
     const ROWS: usize,
     const VECTORS: usize,
+    const TOGETHER: usize,
     V: Vector,
     A: Access,
 >(
@@ -129,7 +147,7 @@ unsafe fn tile<
         let mut sums = [[V::zero(); VECTORS]; ROWS];
         let mut taps = segment.taps;
         while let [tap, ..] = taps {
-            let count = neighbours(taps, segment.step);
+            let count = neighbours(taps, segment.step, TOGETHER);
             let from = start.wrapping_offset(tap.element);
             let window = segment.window.wrapping_add(tap.number * WIDTH * segment.features);
             let window = window.wrapping_add(feature);
@@ -137,7 +155,7 @@ unsafe fn tile<
                 1 => add::<WIDTH, ROWS, VECTORS, 1, V, A>(
                     segment, orders, access, from, window, &mut sums,
                 ),
-                2 => add::<WIDTH, ROWS, VECTORS, 2, V, A>(
+                2 if TOGETHER > 1 => add::<WIDTH, ROWS, VECTORS, 2, V, A>(
                     segment, orders, access, from, window, &mut sums,
                 ),
                 _ => add::<WIDTH, ROWS, VECTORS, TOGETHER, V, A>(
@@ -157,13 +175,12 @@ unsafe fn tile<
 
 /// How many of the first taps meet elements that are as far from each other as those of places.
 #[inline(always)]
-fn neighbours(taps: &[Tap], step: isize) -> usize {
+fn neighbours(taps: &[Tap], step: isize, most: usize) -> usize {
     let is_next = |count: &usize| {
         let pair = &taps[count - 1..=*count];
         pair[1].element - pair[0].element == step && pair[1].number == pair[0].number + 1
     };
-    let most = taps.len().min(TOGETHER);
-    1 + (1..most).take_while(is_next).count()
+    1 + (1..taps.len().min(most)).take_while(is_next).count()
 }
 
 /// Adds the products of some neighbouring taps.
@@ -200,8 +217,11 @@ unsafe fn add<
             for element in 0..ROWS + TAPS - 1 {
                 let from = from.wrapping_offset(element as isize * segment.step);
                 for j in 0..VECTORS {
-                    let x = access.load::<V>(from.wrapping_add(j * V::LANES));
-                    let x = x.ordered(orders[which]);
+                    let from = from.wrapping_add(j * V::LANES);
+                    let x = match WIDTH == V::LANES {
+                        true => V::splat(*from.add(which)),
+                        false => access.load::<V>(from).ordered(orders[which]),
+                    };
                     for tap in 0..TAPS {
                         if element >= tap && element - tap < ROWS {
                             let sum = &mut sums[element - tap][j];
