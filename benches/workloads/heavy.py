@@ -169,6 +169,7 @@ _linalg("cholesky_256x16", jnp.linalg.cholesky, lambda: _spd(256, 16, 16))
 _linalg("solve_256", jnp.linalg.solve, lambda: _spd(256, 256), lambda: normal(256, 8))
 _linalg("triangular_solve_512", lambda a, b: jax.scipy.linalg.solve_triangular(a, b, lower=True), lambda: _spd(512, 512), lambda: normal(512, 64))
 _linalg("solve_1000x4x4", jnp.linalg.solve, lambda: _spd(1000, 4, 4), lambda: normal(1000, 4, 1))
+_linalg("schur_200_times_3x3", lambda a: jax.lax.scan(lambda a, _: (jax.scipy.linalg.schur(a)[0], None), a, None, 200)[0], lambda: normal(3, 3))
 _linalg("cholesky_f64_256", jnp.linalg.cholesky, lambda: _spd(256, 256, dtype=np.float64))
 _linalg("cho_solve_256", lambda a, b: jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(a), True), b), lambda: _spd(256, 256), lambda: normal(256, 8))
 

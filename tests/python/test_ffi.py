@@ -168,6 +168,21 @@ def test_operands_results_and_errors(handlers):
         jax.jit(lambda x: call(x, by=np.float32(0)))(x).block_until_ready()
 
 
+def test_orders_of_dimensions(handlers):
+    x = jnp.arange(24.0).reshape(2, 3, 4)
+    result = jax.ShapeDtypeStruct(x.shape, x.dtype)
+    turned = np.asarray(x).transpose(2, 0, 1).reshape(x.shape)
+    layout = {"input_layouts": [(2, 0, 1)], "output_layouts": (0, 1, 2)}
+    call = jax.ffi.ffi_call("test_scale", result, **layout)
+    np.testing.assert_array_equal(jax.jit(lambda x: call(x, by=np.float32(3)))(x), 3 * turned)
+    same = jax.ffi.ffi_call("test_scale", result, input_layouts=[(2, 0, 1)], output_layouts=(2, 0, 1))
+    loop = jax.jit(lambda x: jax.lax.fori_loop(0, 5, lambda _, x: same(x, by=np.float32(2)), x))
+    np.testing.assert_array_equal(loop(x), 32 * x)
+    empty = jnp.zeros((0, 3))
+    call = jax.ffi.ffi_call("test_scale", jax.ShapeDtypeStruct(empty.shape, empty.dtype), input_layouts=[(1, 0)])
+    assert call(empty, by=np.float32(3)).shape == (0, 3)
+
+
 def test_attributes_of_each_kind(handlers):
     with jax.enable_x64(True):
         call = jax.ffi.ffi_call("test_attributes", jax.ShapeDtypeStruct((6,), np.float64))

@@ -12,7 +12,6 @@ use rxla_hlo::{Literal, Shape};
 /// One custom call of a running program.
 pub struct CustomCall<'a> {
     pub target: &'a str,
-    pub operands: &'a [Literal],
     /// With the layouts that the call fixes for its operands, where it does.
     pub operand_shapes: &'a [&'a Shape],
     /// A tuple if the call has not exactly one result; with layouts where the call fixes them.
@@ -61,7 +60,19 @@ impl Kept {
 /// The world outside a program.
 pub trait Host: Send + Sync {
     /// Runs a custom call; `None` if nobody has registered the target.
-    fn custom_call(&self, call: &CustomCall<'_>) -> Option<Result<Literal>>;
+    fn custom_call(&self, call: &CustomCall<'_>, operands: &[Literal]) -> Option<Result<Literal>>;
+
+    /// Runs a custom call where its arrays lie, which are dense and row-major whatever their layouts; tokens are not
+    /// among them. Results begin as zeros. `None` if only [`Host::custom_call`] can, and nothing has been done.
+    fn custom_call_in_place(
+        &self,
+        call: &CustomCall<'_>,
+        operands: &[&[u8]],
+        results: &mut [&mut [u8]],
+    ) -> Option<Result<()>> {
+        let _ = (call, operands, results);
+        None
+    }
 
     /// Takes a value that the program sends to the host.
     fn send(&self, device: usize, channel: i64, value: &Literal) -> Result<()>;
@@ -75,7 +86,11 @@ pub trait Host: Send + Sync {
 pub struct Nobody;
 
 impl Host for Nobody {
-    fn custom_call(&self, _call: &CustomCall<'_>) -> Option<Result<Literal>> {
+    fn custom_call(
+        &self,
+        _call: &CustomCall<'_>,
+        _operands: &[Literal],
+    ) -> Option<Result<Literal>> {
         None
     }
 

@@ -87,16 +87,28 @@ macro_rules! with_width {
 /// Copies strided memory into dense row-major bytes. `source` starts at the array's lowest byte,
 /// as [`extent`] tells it.
 pub fn read_strided(source: &[u8], dims: &[i64], strides: &[i64], width: usize) -> Result<Bytes> {
+    let (count, _) = checked(source.len(), dims, strides, width)?;
+    let mut bytes = Bytes::zeroed(count.checked_mul(width).ok_or_else(too_large)?)?;
+    read_strided_into(source, bytes.make_mut(), dims, strides, width)?;
+    Ok(bytes)
+}
+
+/// As [`read_strided`], into bytes that are there.
+pub fn read_strided_into(
+    source: &[u8],
+    target: &mut [u8],
+    dims: &[i64],
+    strides: &[i64],
+    width: usize,
+) -> Result<()> {
     let (count, extent) = checked(source.len(), dims, strides, width)?;
-    let size = count.checked_mul(width).ok_or_else(too_large)?;
-    let mut bytes = Bytes::zeroed(size)?;
-    let target = bytes.make_mut();
+    is_as_long(target.len(), count, width)?;
     // In bounds: `checked` has compared the extent with the slice.
     with_width!(width, |w| for_each_place(dims, strides, |place, offset| {
         let (from, at) = ((offset - extent.lowest) as usize, place * w);
         target[at..at + w].copy_from_slice(&source[from..from + w]);
     }));
-    Ok(bytes)
+    Ok(())
 }
 
 /// Copies dense row-major bytes into strided memory; `target` starts at the lowest byte.
@@ -108,17 +120,21 @@ pub fn write_strided(
     width: usize,
 ) -> Result<()> {
     let (count, extent) = checked(target.len(), dims, strides, width)?;
-    if count.checked_mul(width) != Some(source.len()) {
-        return Err(Error::internal(format!(
-            "{} bytes given for {count} elements of {width} bytes",
-            source.len()
-        )));
-    }
+    is_as_long(source.len(), count, width)?;
     with_width!(width, |w| for_each_place(dims, strides, |place, offset| {
         let (to, at) = ((offset - extent.lowest) as usize, place * w);
         target[to..to + w].copy_from_slice(&source[at..at + w]);
     }));
     Ok(())
+}
+
+fn is_as_long(bytes: usize, count: usize, width: usize) -> Result<()> {
+    match count.checked_mul(width) == Some(bytes) {
+        true => Ok(()),
+        false => Err(Error::internal(format!(
+            "{bytes} bytes given for {count} elements of {width} bytes"
+        ))),
+    }
 }
 
 fn too_large() -> Error {

@@ -9,6 +9,7 @@ use rxla_hlo::literal::Bytes;
 use rxla_hlo::{ArrayLiteral, InstructionId, Literal, Module, Op, Shape};
 use rxla_interpreter::Session;
 use rxla_runtime::{Context, Subnormals};
+use smallvec::SmallVec;
 
 use crate::exchange::Exchange;
 use crate::marks::Mark;
@@ -84,6 +85,10 @@ unsafe fn evaluate(
     {
         return Ok(());
     }
+    // SAFETY: passed on from the caller.
+    if unsafe { call_in_place(session, module, id, operands, results)? } {
+        return Ok(());
+    }
     let mut addresses = 0..;
     let literals = module[id]
         .operands()
@@ -109,6 +114,58 @@ unsafe fn evaluate(
             *results.add(addresses.next().unwrap_or_default())
         })
     }
+}
+
+/// Has a custom call done where its arrays lie, if it is one and somebody can; says whether. Of tuples only the result
+/// may be one.
+///
+/// # Safety
+///
+/// As for [`rxla_fallback`].
+unsafe fn call_in_place(
+    session: &Session<'_>,
+    module: &Module,
+    id: InstructionId,
+    operands: *const *const u8,
+    results: *const *mut u8,
+) -> Result<bool> {
+    let Op::CustomCall(_) = &module[id].op else { return Ok(false) };
+    let operand_shapes = module[id].operands().iter().map(|&operand| &module[operand].shape);
+    let result_shapes = match &module[id].shape {
+        Shape::Tuple(elements) => &elements[..],
+        single => std::slice::from_ref(single),
+    };
+    let (Some(operand_sizes), Some(result_sizes)) = (sizes(operand_shapes), sizes(result_shapes))
+    else {
+        return Ok(false);
+    };
+    // SAFETY: the caller's promise: each array has its address, and its bytes; results overlap nothing.
+    let (operands, mut results) = unsafe {
+        let operands = operand_sizes.iter().enumerate().map(|(number, &size)| match size {
+            0 => &[][..],
+            _ => std::slice::from_raw_parts(*operands.add(number), size),
+        });
+        let results = result_sizes.iter().enumerate().map(|(number, &size)| match size {
+            0 => &mut [][..],
+            _ => {
+                // What the call leaves is no chance.
+                let result = *results.add(number);
+                result.write_bytes(0, size);
+                std::slice::from_raw_parts_mut(result, size)
+            }
+        });
+        (operands.collect::<Few<_>>(), results.collect::<Few<_>>())
+    };
+    session.call_in_place(id, &operands, &mut results)
+}
+
+/// A list that is short as a rule.
+type Few<T> = SmallVec<[T; 8]>;
+
+/// The bytes of each array; `None` if there is something else than arrays and tokens.
+fn sizes<'s>(shapes: impl IntoIterator<Item = &'s Shape>) -> Option<Few<usize>> {
+    let arrays = shapes.into_iter().filter(|shape| !matches!(shape, Shape::Token));
+    arrays.map(|shape| shape.as_array()?.byte_size()).collect()
 }
 
 /// A literal with the contents of the addresses that `next` gives.

@@ -3,7 +3,8 @@
 
 use rxla_base::{Error, Result};
 use rxla_hlo::op::{CustomCall, Largest, TopK};
-use rxla_hlo::{ArrayLiteral, InstructionId, Literal, Shape};
+use rxla_hlo::{ArrayLiteral, InstructionId, Literal, Op, Shape};
+use smallvec::SmallVec;
 
 use crate::context::Context;
 use crate::decompositions;
@@ -36,20 +37,8 @@ pub(crate) fn custom_call(
     let instruction = &cx.module[id];
     let target = op.custom_call_target.as_str();
     if let Some(registry) = &cx.options.custom_calls {
-        let shapes: Vec<&Shape> =
-            instruction.operands().iter().map(|&operand| &cx.module[operand].shape).collect();
-        let info = instruction.info();
-        let request = CustomCallRequest {
-            target,
-            id,
-            op,
-            backend_config: info.map_or("", |info| &info.backend_config),
-            frontend_attributes: info.map(|info| &info.frontend_attributes),
-            operand_shapes: &shapes,
-            result_shape: &instruction.shape,
-            device: cx.device,
-        };
-        if let Some(result) = registry.call(&request, operands.clone()) {
+        let result = with_request(cx, id, op, |request| registry.call(request, operands.clone()));
+        if let Some(result) = result {
             let result = crate::plan::without_layout(&result?);
             check(target, &result, &instruction.shape).map_err(Error::internal)?;
             return Ok(result);
@@ -89,6 +78,43 @@ pub(crate) fn custom_call(
     }?;
     check(target, &result, &instruction.shape).map_err(Error::invalid_argument)?;
     Ok(result)
+}
+
+/// Has the registry do a call where its arrays lie, if it can; says whether.
+pub(crate) fn custom_call_in_place(
+    cx: &Context<'_>,
+    id: InstructionId,
+    operands: &[&[u8]],
+    results: &mut [&mut [u8]],
+) -> Result<bool> {
+    let (Op::CustomCall(op), Some(registry)) = (&cx.module[id].op, &cx.options.custom_calls) else {
+        return Ok(false);
+    };
+    let done =
+        with_request(cx, id, op, |request| registry.call_in_place(request, operands, results));
+    done.map_or(Ok(false), |done| done.map(|()| true))
+}
+
+fn with_request<R>(
+    cx: &Context<'_>,
+    id: InstructionId,
+    op: &CustomCall,
+    body: impl FnOnce(&CustomCallRequest<'_>) -> R,
+) -> R {
+    let instruction = &cx.module[id];
+    let shapes: SmallVec<[&Shape; 8]> =
+        instruction.operands().iter().map(|&operand| &cx.module[operand].shape).collect();
+    let info = instruction.info();
+    body(&CustomCallRequest {
+        target: &op.custom_call_target,
+        id,
+        op,
+        backend_config: info.map_or("", |info| &info.backend_config),
+        frontend_attributes: info.map(|info| &info.frontend_attributes),
+        operand_shapes: &shapes,
+        result_shape: &instruction.shape,
+        device: cx.device,
+    })
 }
 
 /// Says what is wrong where a custom call's result is not of the shape that its instruction claims.

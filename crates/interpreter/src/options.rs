@@ -69,6 +69,18 @@ pub trait CustomCalls: Send + Sync {
         request: &CustomCallRequest<'_>,
         operands: Vec<Literal>,
     ) -> Option<Result<Literal>>;
+
+    /// As [`CustomCalls::call`], where the bytes of its arrays lie; tokens are not among them. Results begin as zeros.
+    /// `None`: only that can, and nothing has been done.
+    fn call_in_place(
+        &self,
+        request: &CustomCallRequest<'_>,
+        operands: &[&[u8]],
+        results: &mut [&mut [u8]],
+    ) -> Option<Result<()>> {
+        let _ = (request, operands, results);
+        None
+    }
 }
 
 /// What a program exchanges with the host while it runs.

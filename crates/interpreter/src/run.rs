@@ -7,6 +7,7 @@ use rxla_hlo::{InstructionId, Literal, Module};
 
 use crate::collective::{Collectives, Group, Places, Programs};
 use crate::context::Context;
+use crate::custom_call::custom_call_in_place;
 use crate::options::{DeviceId, Options};
 use crate::plan::Plans;
 
@@ -99,6 +100,18 @@ impl Session<'_> {
     /// Evaluates one instruction on the values of its operands, which have no layouts.
     pub fn evaluate(&self, instruction: InstructionId, operands: Vec<Literal>) -> Result<Literal> {
         self.cx.evaluate(instruction, operands)
+    }
+
+    /// Has a custom call done where the bytes of its arrays lie, by who has registered for its target, if he can; says
+    /// whether. The arrays are dense and row-major, and those of results zeros.
+    pub fn call_in_place(
+        &self,
+        instruction: InstructionId,
+        operands: &[&[u8]],
+        results: &mut [&mut [u8]],
+    ) -> Result<bool> {
+        custom_call_in_place(&self.cx, instruction, operands, results)
+            .map_err(|error| self.cx.located(error, instruction))
     }
 
     /// Whether this is the only device.

@@ -115,8 +115,17 @@ fn no_callback(what: &str, channel: i64) -> Error {
 }
 
 impl Host for CallbackHost {
-    fn custom_call(&self, call: &CustomCall<'_>) -> Option<Result<Literal>> {
-        Registry::call(&self.client, self.context.as_deref(), call)
+    fn custom_call(&self, call: &CustomCall<'_>, operands: &[Literal]) -> Option<Result<Literal>> {
+        Registry::call(&self.client, self.context.as_deref(), call, operands)
+    }
+
+    fn custom_call_in_place(
+        &self,
+        call: &CustomCall<'_>,
+        operands: &[&[u8]],
+        results: &mut [&mut [u8]],
+    ) -> Option<Result<()>> {
+        Registry::call_in_place(self.context.as_deref(), call, operands, results)
     }
 
     fn send(&self, device: usize, channel: i64, value: &Literal) -> Result<()> {

@@ -54,12 +54,13 @@ impl World {
     }
 }
 
-impl CustomCalls for World {
-    fn call(
+impl World {
+    /// A call as hosts see it.
+    fn with_call<R>(
         &self,
         request: &CustomCallRequest<'_>,
-        operands: Vec<Literal>,
-    ) -> Option<Result<Literal>> {
+        body: impl FnOnce(&CustomCall<'_>) -> R,
+    ) -> R {
         let op = request.op;
         let aliases: Vec<(usize, usize)> = op
             .output_to_operand_aliasing
@@ -69,18 +70,19 @@ impl CustomCalls for World {
                 Some((usize::try_from(output).ok()?, usize::try_from(alias.operand).ok()?))
             })
             .collect();
-        let constrained: Vec<&Shape> = match &op.operand_layout_constraints {
-            Some(shapes) if shapes.len() == operands.len() => shapes.iter().collect(),
-            _ => request.operand_shapes.to_vec(),
-        };
+        let count = request.operand_shapes.len();
+        let constrained: Option<Vec<&Shape>> = op
+            .operand_layout_constraints
+            .as_ref()
+            .filter(|shapes| shapes.len() == count)
+            .map(|shapes| shapes.iter().collect());
         let kept = {
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(kept.entry(request.id).or_default())
         };
-        self.host.custom_call(&CustomCall {
+        body(&CustomCall {
             target: request.target,
-            operands: &operands,
-            operand_shapes: &constrained,
+            operand_shapes: constrained.as_deref().unwrap_or(request.operand_shapes),
             result_shape: request.result_shape,
             config: request.backend_config,
             api_version: op.api_version.unwrap_or(CustomCallApiVersion::Original),
@@ -89,6 +91,25 @@ impl CustomCalls for World {
             run_id: self.run_id,
             kept: &kept,
         })
+    }
+}
+
+impl CustomCalls for World {
+    fn call(
+        &self,
+        request: &CustomCallRequest<'_>,
+        operands: Vec<Literal>,
+    ) -> Option<Result<Literal>> {
+        self.with_call(request, |call| self.host.custom_call(call, &operands))
+    }
+
+    fn call_in_place(
+        &self,
+        request: &CustomCallRequest<'_>,
+        operands: &[&[u8]],
+        results: &mut [&mut [u8]],
+    ) -> Option<Result<()>> {
+        self.with_call(request, |call| self.host.custom_call_in_place(call, operands, results))
     }
 }
 

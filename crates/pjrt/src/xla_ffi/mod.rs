@@ -5,15 +5,15 @@ mod api;
 mod attributes;
 mod frame;
 mod python;
+mod site;
 mod types;
 
 use std::ffi::{c_char, c_void};
-use std::ptr;
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use rustc_hash::FxHashMap;
-use rxla::hlo::Literal;
-use rxla::hlo::op::CustomCallApiVersion;
+use rxla::hlo::literal::Bytes;
+use rxla::hlo::{ArrayLiteral, Literal, Shape};
 use rxla::host::CustomCall;
 use rxla::{Client, Error, Result};
 
@@ -21,10 +21,8 @@ use crate::abi::{self, entry};
 use crate::ffi;
 use crate::handle::Table;
 use crate::raw::Raw;
-use api::CallContext;
-use attributes::Attribute;
-use frame::Frame;
 pub use python::{RXLA_HoldOperand, RXLA_ReleaseOperand, RXLA_SetPythonCallback};
+use site::Instantiated;
 pub(crate) use types::TypeId;
 
 /// What a `PJRT_ExecuteContext*` points to: data of a framework for handlers, by type.
@@ -41,33 +39,6 @@ impl ContextObject {
 
 pub(crate) static CONTEXTS: Table<ffi::PJRT_ExecuteContext, ContextObject> =
     Table::new("PJRT_ExecuteContext");
-
-/// The state of a call that its handler has made at the first execution, for all of them.
-pub(crate) struct Instantiated(Option<(TypeId, Raw<c_void>)>);
-
-impl Instantiated {
-    fn make(
-        bundle: &ffi::XLA_FFI_Handler_Bundle,
-        call: &CustomCall<'_>,
-        frame: &mut Frame,
-        attributes: &[(String, Attribute)],
-    ) -> Result<Instantiated> {
-        let Some(handler) = bundle.instantiate else { return Ok(Instantiated(None)) };
-        let mut context = CallContext::new(None, call.run_id, call.device, None);
-        let stage = ffi::XLA_FFI_ExecutionStage_INSTANTIATE;
-        // SAFETY: whoever registered the handler vouched for it; the context is ours.
-        unsafe { frame.call(handler, stage, ptr::from_mut(&mut context).cast(), attributes) }?;
-        Ok(context.take_instantiated())
-    }
-}
-
-impl Drop for Instantiated {
-    fn drop(&mut self) {
-        if let Some((type_id, state)) = self.0.take() {
-            types::delete(type_id, state);
-        }
-    }
-}
 
 /// The handlers of this process.
 pub(crate) struct Registry;
@@ -97,50 +68,60 @@ impl Registry {
         client: &Client,
         execution: Option<&ContextObject>,
         call: &CustomCall<'_>,
+        operands: &[Literal],
     ) -> Option<Result<Literal>> {
-        if let Some(result) = python::call(client, execution, call) {
+        if let Some(result) = python::call(client, execution, call, operands) {
             return Some(result);
         }
         let bundle = Registry::find(call.target)?;
-        Some(Registry::run(bundle, client, execution, call))
+        Some(Registry::call_on_values(&bundle, client, execution, call, operands))
     }
 
-    fn run(
-        bundle: ffi::XLA_FFI_Handler_Bundle,
+    /// The same where the arrays lie; `None` also if Python is who is called.
+    pub(crate) fn call_in_place(
+        execution: Option<&ContextObject>,
+        call: &CustomCall<'_>,
+        operands: &[&[u8]],
+        results: &mut [&mut [u8]],
+    ) -> Option<Result<()>> {
+        if python::takes(call.target) {
+            return None;
+        }
+        let bundle = Registry::find(call.target)?;
+        Some(site::run(&bundle, execution, call, operands, results))
+    }
+
+    fn call_on_values(
+        bundle: &ffi::XLA_FFI_Handler_Bundle,
         client: &Client,
         execution: Option<&ContextObject>,
         call: &CustomCall<'_>,
+        operands: &[Literal],
     ) -> Result<Literal> {
-        if call.api_version != CustomCallApiVersion::TypedFfi {
-            return Err(Error::invalid_argument(format!(
-                "`{}` is registered as a handler of the typed FFI, but the program calls it with \
-                 {}",
-                call.target,
-                call.api_version.name()
-            )));
+        let arrays = operands.iter().filter_map(Literal::as_array);
+        let operands: Vec<&[u8]> = arrays.map(ArrayLiteral::bytes).collect();
+        let shapes = site::result_shapes(call.result_shape);
+        let mut results = Vec::new();
+        for array in shapes.iter().filter_map(Shape::as_array) {
+            let size = array.byte_size().ok_or_else(|| {
+                Error::resource_exhausted(format!("`{array}` has no size memory could hold"))
+            })?;
+            results.push(client.zeroed(size)?);
         }
-        let attributes = attributes::parse(call.config)?;
-        let mut frame = Frame::new(client, call)?;
-        let within = |error: Error| error.context(format!("in custom call `{}`", call.target));
-        let instantiated = call
-            .kept
-            .get_or_make(|| Instantiated::make(&bundle, call, &mut frame, &attributes))
-            .map_err(within)?;
-        let mut context =
-            CallContext::new(execution, call.run_id, call.device, Some(&instantiated));
-        let stages = [
-            (bundle.prepare, ffi::XLA_FFI_ExecutionStage_PREPARE),
-            (bundle.initialize, ffi::XLA_FFI_ExecutionStage_INITIALIZE),
-            (bundle.execute, ffi::XLA_FFI_ExecutionStage_EXECUTE),
-        ];
-        for (handler, stage) in stages {
-            let Some(handler) = handler else { continue };
-            // SAFETY: whoever registered the handler vouched for it; the context is ours.
-            unsafe { frame.call(handler, stage, ptr::from_mut(&mut context).cast(), &attributes) }
-                .map_err(within)?;
+        let mut places: Vec<&mut [u8]> = results.iter_mut().map(Bytes::make_mut).collect();
+        site::run(bundle, execution, call, &operands, &mut places)?;
+        let mut results = results.into_iter();
+        let mut literals = shapes.iter().map(|shape| match (shape, shape.as_array()) {
+            (_, Some(array)) => {
+                let bytes = results.next().ok_or_else(|| Error::internal("a result is missing"))?;
+                Ok(Literal::Array(ArrayLiteral::from_bytes(&array.without_layout(), bytes)?))
+            }
+            _ => Ok(Literal::Token),
+        });
+        match call.result_shape {
+            Shape::Tuple(_) => Ok(Literal::Tuple(literals.collect::<Result<_>>()?)),
+            _ => literals.next().unwrap_or_else(|| Err(Error::internal("a call without result"))),
         }
-        drop(context);
-        frame.into_literal(call.result_shape)
     }
 }
 
@@ -216,9 +197,11 @@ pub unsafe extern "C" fn RXLA_RegisterFfiHandler(
 /// `message` is null or ends in a null byte.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn RXLA_MakeFfiError(message: *const c_char) -> *mut ffi::XLA_FFI_Error {
-    // SAFETY: the caller's promise.
-    let message =
-        if message.is_null() { c"" } else { unsafe { std::ffi::CStr::from_ptr(message) } };
+    let message = match message.is_null() {
+        true => c"",
+        // SAFETY: the caller's promise.
+        false => unsafe { std::ffi::CStr::from_ptr(message) },
+    };
     api::raise(Error::internal(message.to_string_lossy()))
 }
 

@@ -79,12 +79,18 @@ pub(super) fn call(
     client: &Client,
     execution: Option<&ContextObject>,
     call: &CustomCall<'_>,
+    operands: &[Literal],
 ) -> Option<Result<Literal>> {
-    if !TARGETS.contains(&call.target) {
-        return None;
-    }
-    let hook = (*HOOK.read().unwrap_or_else(PoisonError::into_inner))?;
-    Some(run(hook, client, execution, call))
+    Some(run(hook(call.target)?, client, execution, call, operands))
+}
+
+/// Whether [`call`] is who runs calls of a target.
+pub(super) fn takes(target: &str) -> bool {
+    hook(target).is_some()
+}
+
+fn hook(target: &str) -> Option<Hook> {
+    TARGETS.contains(&target).then(|| *HOOK.read().unwrap_or_else(PoisonError::into_inner))?
 }
 
 fn run(
@@ -92,6 +98,7 @@ fn run(
     client: &Client,
     execution: Option<&ContextObject>,
     call: &CustomCall<'_>,
+    operands: &[Literal],
 ) -> Result<Literal> {
     let attributes = attributes::parse(call.config)?;
     let index = attributes.iter().find_map(|(name, value)| match value {
@@ -119,7 +126,7 @@ fn run(
                 functions.len()
             ))
         })?;
-    let mut frame = Frame::new(client, call)?;
+    let mut frame = Frame::new(client, call, operands)?;
     let owners = frame.operand_bytes();
     let mut message = vec![0u8; 1 << 16];
     let done = frame.with_buffers(|operands, results| {

@@ -1,0 +1,383 @@
+//! Calls of handlers where the arrays lie. What is the same at each execution of a call is made at the first.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use rxla::hlo::Shape;
+use rxla::hlo::op::CustomCallApiVersion;
+use rxla::host::CustomCall;
+use rxla::{Error, Result, strided};
+
+use super::api::CallContext;
+use super::attributes::{self, Spelled};
+use super::{ContextObject, TypeId, types};
+use crate::ffi;
+use crate::raw::Raw;
+use crate::shape;
+
+/// A call of a program.
+pub(super) struct Site {
+    attributes: Spelled,
+    operands: Vec<Form>,
+    results: Vec<Form>,
+    instantiated: Instantiated,
+}
+
+/// How a handler sees an operand or a result.
+struct Form {
+    data_type: ffi::XLA_FFI_DataType,
+    dims: Vec<i64>,
+    /// `None`: a token, which has no memory.
+    array: Option<Array>,
+}
+
+struct Array {
+    /// Bytes of an element and of all.
+    width: usize,
+    size: usize,
+    /// In bytes, where the call wants another order than the row-major one.
+    strides: Option<Vec<i64>>,
+}
+
+/// The state of a call that its handler has made at the first execution, for all of them.
+pub(crate) struct Instantiated(pub(super) Option<(TypeId, Raw<c_void>)>);
+
+impl Instantiated {
+    fn make(
+        bundle: &ffi::XLA_FFI_Handler_Bundle,
+        call: &CustomCall<'_>,
+        attributes: &Spelled,
+    ) -> Result<Instantiated> {
+        let Some(handler) = bundle.instantiate else { return Ok(Instantiated(None)) };
+        let mut context = CallContext::new(None, call.run_id, call.device, None);
+        // Attributes are all that it sees; memory is there from preparation on.
+        let mut lists = Lists::new(&mut [], &mut []);
+        let stage = ffi::XLA_FFI_ExecutionStage_INSTANTIATE;
+        // SAFETY: whoever registered the handler vouched for it.
+        unsafe { lists.call(handler, stage, &mut context, attributes) }?;
+        Ok(context.take_instantiated())
+    }
+}
+
+impl Drop for Instantiated {
+    fn drop(&mut self) {
+        if let Some((type_id, state)) = self.0.take() {
+            types::delete(type_id, state);
+        }
+    }
+}
+
+/// Has a handler do a call. Operands and results are arrays in row-major order.
+pub(super) fn run(
+    bundle: &ffi::XLA_FFI_Handler_Bundle,
+    execution: Option<&ContextObject>,
+    call: &CustomCall<'_>,
+    operands: &[&[u8]],
+    results: &mut [&mut [u8]],
+) -> Result<()> {
+    if call.api_version != CustomCallApiVersion::TypedFfi {
+        return Err(Error::invalid_argument(format!(
+            "`{}` is registered as a handler of the typed FFI, but the program calls it with {}",
+            call.target,
+            call.api_version.name()
+        )));
+    }
+    let within = |error: Error| error.context(format!("in custom call `{}`", call.target));
+    let site = call.kept.get_or_make(|| Site::make(bundle, call)).map_err(within)?;
+    site.run(bundle, execution, call, operands, results).map_err(within)
+}
+
+impl Site {
+    fn make(bundle: &ffi::XLA_FFI_Handler_Bundle, call: &CustomCall<'_>) -> Result<Site> {
+        let attributes = Spelled::new(&attributes::parse(call.config)?)?;
+        let instantiated = Instantiated::make(bundle, call, &attributes)?;
+        let operands = call.operand_shapes.iter().map(|shape| Form::of(shape));
+        let results = result_shapes(call.result_shape).iter().map(Form::of);
+        Ok(Site {
+            attributes,
+            operands: operands.collect::<Result<_>>()?,
+            results: results.collect::<Result<_>>()?,
+            instantiated,
+        })
+    }
+
+    fn run(
+        &self,
+        bundle: &ffi::XLA_FFI_Handler_Bundle,
+        execution: Option<&ContextObject>,
+        call: &CustomCall<'_>,
+        operands: &[&[u8]],
+        results: &mut [&mut [u8]],
+    ) -> Result<()> {
+        // What is not in the order that the call wants is copied.
+        let mut room = Room::new([&self.operands, &self.results])?;
+        let mut operand_data = Vec::with_capacity(operands.len());
+        for (array, bytes) in arrays(&self.operands, operands.len())?.zip(operands) {
+            array.check(bytes.len())?;
+            operand_data.push(match &array.of.strides {
+                None => bytes.as_ptr().cast_mut(),
+                Some(strides) => {
+                    let copy = room.take(bytes.len());
+                    strided::write_strided(bytes, copy, array.dims, strides, array.of.width)?;
+                    copy.as_mut_ptr()
+                }
+            });
+        }
+        let mut result_data = Vec::with_capacity(results.len());
+        for (array, bytes) in arrays(&self.results, results.len())?.zip(&mut *results) {
+            array.check(bytes.len())?;
+            result_data.push(match &array.of.strides {
+                None => bytes.as_mut_ptr(),
+                Some(_) => room.take(bytes.len()).as_mut_ptr(),
+            });
+        }
+        let mut operand_buffers = buffers(&self.operands, operand_data);
+        let mut result_buffers = buffers(&self.results, result_data.clone());
+        for &(result, operand) in call.aliases {
+            self.share(call, (result, operand), &mut operand_buffers, &result_buffers)?;
+        }
+        let mut context =
+            CallContext::new(execution, call.run_id, call.device, Some(&self.instantiated));
+        let stages = [
+            (bundle.prepare, ffi::XLA_FFI_ExecutionStage_PREPARE),
+            (bundle.initialize, ffi::XLA_FFI_ExecutionStage_INITIALIZE),
+            (bundle.execute, ffi::XLA_FFI_ExecutionStage_EXECUTE),
+        ];
+        let mut lists = Lists::new(&mut operand_buffers, &mut result_buffers);
+        for (handler, stage) in stages {
+            let Some(handler) = handler else { continue };
+            // SAFETY: whoever registered the handler vouched for it; the buffers are there.
+            unsafe { lists.call(handler, stage, &mut context, &self.attributes) }?;
+        }
+        drop(context);
+        let arrays = arrays(&self.results, results.len())?;
+        for ((array, bytes), made) in arrays.zip(results).zip(result_data) {
+            if let Some(strides) = &array.of.strides {
+                // SAFETY: it is in the room, as long as the result, and the handler is done with it.
+                let made = unsafe { std::slice::from_raw_parts(made, bytes.len()) };
+                strided::read_strided_into(made, bytes, array.dims, strides, array.of.width)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Has a result begin as a copy of an operand, which the handler sees there.
+    fn share(
+        &self,
+        call: &CustomCall<'_>,
+        (result, operand): (usize, usize),
+        operands: &mut [ffi::XLA_FFI_Buffer],
+        results: &[ffi::XLA_FFI_Buffer],
+    ) -> Result<()> {
+        let (Some(target), Some(source)) = (results.get(result), operands.get_mut(operand)) else {
+            return Err(Error::invalid_argument(format!(
+                "`{}` aliases result {result} with operand {operand}, which it has not",
+                call.target
+            )));
+        };
+        let sizes = [&self.results[result], &self.operands[operand]].map(Form::size);
+        if sizes[0] != sizes[1] {
+            return Err(Error::invalid_argument(format!(
+                "`{}` aliases result {result} of {} bytes with operand {operand} of {}",
+                call.target, sizes[0], sizes[1]
+            )));
+        }
+        // SAFETY: both have so many bytes, and results overlap no operand; for a second result the operand is in
+        // the first, which is memory of its own.
+        unsafe { ptr::copy(source.data.cast::<u8>(), target.data.cast::<u8>(), sizes[0]) };
+        source.data = target.data;
+        Ok(())
+    }
+}
+
+/// The results' own shapes, of which there are several in a tuple.
+pub(super) fn result_shapes(shape: &Shape) -> &[Shape] {
+    match shape {
+        Shape::Tuple(elements) => elements,
+        single => std::slice::from_ref(single),
+    }
+}
+
+impl Form {
+    fn of(shape: &Shape) -> Result<Form> {
+        match shape {
+            Shape::Array(array) => {
+                let width = array.element_type.byte_width();
+                let size = array.byte_size().ok_or_else(|| {
+                    Error::resource_exhausted(format!("`{array}` has no size memory could hold"))
+                })?;
+                let order = shape::minor_to_major(array);
+                let strides =
+                    strided::dense_strides(&array.dims, order, width).ok_or_else(|| {
+                        Error::invalid_argument(format!(
+                            "the layout of `{shape}` at a custom call fits no memory"
+                        ))
+                    })?;
+                let row_major = strided::is_row_major(&array.dims, &strides, width);
+                let strides = (!row_major).then_some(strides);
+                Ok(Form {
+                    data_type: array.element_type.proto_number() as ffi::XLA_FFI_DataType,
+                    dims: array.dims.to_vec(),
+                    array: Some(Array { width, size, strides }),
+                })
+            }
+            Shape::Token => {
+                Ok(Form { data_type: ffi::XLA_FFI_DataType_TOKEN, dims: Vec::new(), array: None })
+            }
+            other => Err(Error::unimplemented(format!(
+                "a custom call with an operand or result `{other}`"
+            ))),
+        }
+    }
+
+    fn size(&self) -> usize {
+        self.array.as_ref().map_or(0, |array| array.size)
+    }
+}
+
+/// An array among the forms.
+struct Found<'a> {
+    of: &'a Array,
+    dims: &'a [i64],
+}
+
+impl Found<'_> {
+    fn check(&self, size: usize) -> Result<()> {
+        match size == self.of.size {
+            true => Ok(()),
+            false => Err(Error::internal(format!(
+                "an array of a custom call has {size} bytes for {}",
+                self.of.size
+            ))),
+        }
+    }
+}
+
+/// Memory for the arrays of a call that are wanted in another order, all zeros.
+struct Room {
+    lines: Vec<Line>,
+    taken: usize,
+}
+
+/// As much as all that is lent is aligned to.
+#[derive(Clone)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+impl Room {
+    fn new(forms: [&[Form]; 2]) -> Result<Room> {
+        let arrays = forms.into_iter().flatten().filter_map(|form| form.array.as_ref());
+        let turned = arrays.filter(|array| array.strides.is_some());
+        let count = turned.map(|array| array.size.div_ceil(size_of::<Line>())).sum();
+        let mut lines = Vec::new();
+        lines.try_reserve_exact(count).map_err(|_| {
+            Error::resource_exhausted("out of memory for the arrays of a custom call")
+        })?;
+        lines.resize(count, Line([0; 64]));
+        Ok(Room { lines, taken: 0 })
+    }
+
+    /// The next of these arrays; what was lent before stays where it is.
+    fn take(&mut self, size: usize) -> &mut [u8] {
+        let lines = &mut self.lines[self.taken..self.taken + size.div_ceil(size_of::<Line>())];
+        self.taken += lines.len();
+        // SAFETY: lines are bytes without gaps, and so many.
+        unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), size) }
+    }
+}
+
+/// Those that are arrays, which are so many.
+fn arrays(forms: &[Form], count: usize) -> Result<impl Iterator<Item = Found<'_>>> {
+    let found = |form: &'_ Form| form.array.is_some();
+    if forms.iter().filter(|form| found(form)).count() != count {
+        return Err(Error::internal("a custom call has other arrays than shapes"));
+    }
+    Ok(forms.iter().filter_map(|form| Some(Found { of: form.array.as_ref()?, dims: &form.dims })))
+}
+
+/// The FFI's structs for forms whose arrays lie at these addresses.
+fn buffers(forms: &[Form], addresses: Vec<*mut u8>) -> Vec<ffi::XLA_FFI_Buffer> {
+    let mut addresses = addresses.into_iter();
+    let mut address = |form: &Form| match form.array {
+        Some(_) => addresses.next().unwrap_or(ptr::null_mut()),
+        None => ptr::dangling_mut(),
+    };
+    forms.iter().map(|form| buffer(form.data_type, address(form), &form.dims)).collect()
+}
+
+pub(super) fn buffer(
+    dtype: ffi::XLA_FFI_DataType,
+    data: *mut u8,
+    dims: &[i64],
+) -> ffi::XLA_FFI_Buffer {
+    ffi::XLA_FFI_Buffer {
+        struct_size: ffi::XLA_FFI_Buffer_STRUCT_SIZE as usize,
+        extension_start: ptr::null_mut(),
+        dtype,
+        data: data.cast(),
+        rank: dims.len() as i64,
+        dims: dims.as_ptr().cast_mut(),
+    }
+}
+
+/// The lists that a call frame points to.
+struct Lists {
+    operands: Vec<*mut c_void>,
+    results: Vec<*mut c_void>,
+    operand_types: Vec<ffi::XLA_FFI_ArgType>,
+    result_types: Vec<ffi::XLA_FFI_RetType>,
+}
+
+impl Lists {
+    /// Of buffers that stay where they are as long as this is used.
+    fn new(operands: &mut [ffi::XLA_FFI_Buffer], results: &mut [ffi::XLA_FFI_Buffer]) -> Lists {
+        let address = |buffer: &mut ffi::XLA_FFI_Buffer| ptr::from_mut(buffer).cast();
+        Lists {
+            operand_types: vec![ffi::XLA_FFI_ArgType_BUFFER; operands.len()],
+            result_types: vec![ffi::XLA_FFI_RetType_BUFFER; results.len()],
+            operands: operands.iter_mut().map(address).collect(),
+            results: results.iter_mut().map(address).collect(),
+        }
+    }
+
+    /// Calls a handler for one stage.
+    ///
+    /// # Safety
+    /// `handler` is a function of XLA's FFI; the buffers are where they were, and their memory too.
+    unsafe fn call(
+        &mut self,
+        handler: unsafe extern "C" fn(*mut ffi::XLA_FFI_CallFrame) -> *mut ffi::XLA_FFI_Error,
+        stage: ffi::XLA_FFI_ExecutionStage,
+        context: &mut CallContext<'_>,
+        attributes: &Spelled,
+    ) -> Result<()> {
+        let mut frame = ffi::XLA_FFI_CallFrame {
+            struct_size: ffi::XLA_FFI_CallFrame_STRUCT_SIZE as usize,
+            extension_start: ptr::null_mut(),
+            api: super::api::table(),
+            ctx: ptr::from_mut(context).cast(),
+            stage,
+            args: ffi::XLA_FFI_Args {
+                struct_size: ffi::XLA_FFI_Args_STRUCT_SIZE as usize,
+                extension_start: ptr::null_mut(),
+                size: self.operands.len() as i64,
+                types: self.operand_types.as_mut_ptr(),
+                args: self.operands.as_mut_ptr(),
+            },
+            rets: ffi::XLA_FFI_Rets {
+                struct_size: ffi::XLA_FFI_Rets_STRUCT_SIZE as usize,
+                extension_start: ptr::null_mut(),
+                size: self.results.len() as i64,
+                types: self.result_types.as_mut_ptr(),
+                rets: self.results.as_mut_ptr(),
+            },
+            attrs: attributes.get(),
+            future: ptr::null_mut(),
+        };
+        // SAFETY: the caller's promise about the handler; the frame and all it points to live until the call,
+        // and what it started, are done.
+        let error = unsafe { handler(&mut frame) };
+        super::api::take_error(error)?;
+        super::api::wait(frame.future)
+    }
+}
