@@ -16,7 +16,7 @@ use crate::{Destination, Element, Part, Source};
 
 /// Products of numbers for one product of matrices, at least and at most: fewer are written out,
 /// more are worth the runtime's packing.
-const LEAST: i64 = 256;
+const LEAST: i64 = 48;
 const MOST: i64 = 1 << 17;
 /// Sizes from which on lanes are filled.
 const FILLS_LANES: i64 = 8;
