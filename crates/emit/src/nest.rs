@@ -44,7 +44,8 @@ const STRAIGHT: i64 = 9;
 const STRAIGHT_ACROSS: i64 = 15;
 /// Lanes of vectors: a loop of so many inside of others is one, whose elements lie together, where in the lanes of
 /// an outer loop they would be apart, but four that functions are made of: they are worth more lanes, if the outer
-/// loops have so many. So are those of wide elements that nearly fill registers.
+/// loops have so many. So are those of wide elements that nearly fill registers. One that is alone is written out,
+/// unless it has functions, which take as long for one element as for all lanes.
 const VECTORS: [i64; 2] = [4, 8];
 const MORE_LANES: i64 = 16;
 const WIDE: usize = 8;
@@ -104,7 +105,7 @@ impl Emitter<'_> {
                 && self.plan.body_functions > 0;
             let is_vector = kind == LoopKind::Vector && fills && !is_narrow && !lies_across;
             if size > (if lies_across { STRAIGHT_ACROSS } else { STRAIGHT })
-                || (is_vector && copies == 1 && !alone)
+                || (is_vector && copies == 1 && (!alone || self.plan.body_functions > 0))
                 || copies * size > MOST_COPIES
                 || copies * size * self.plan.body_values > MOST_VALUES
                 || (is_small && copies * size * self.plan.body_sines > MOST_SINES)
