@@ -257,6 +257,24 @@ fn few_copies_of_sines() {
     }
 }
 
+/// A function takes as long for one element as for all lanes; what is a single instruction is written out.
+#[test]
+fn functions_of_a_few_elements_run_in_lanes() {
+    for (op, word, count) in [("exponential", "exp", 1), ("negate", "neg", 8)] {
+        let text = format!(
+            "HloModule test
+             ENTRY main {{
+               p0 = f32[8] parameter(0)
+               p1 = f32[8] parameter(1)
+               a = f32[8] add(p0, p1)
+               ROOT r = f32[8] {op}(a)
+             }}"
+        );
+        check(&text);
+        assert_eq!(kernel(&text).matches(&format!(" {word} ")).count(), count, "{text}");
+    }
+}
+
 /// Few units of work are more if they take in the next loop, but not one that is to run in lanes.
 #[test]
 fn lanes_are_not_given_up_for_units() {

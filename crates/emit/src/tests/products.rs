@@ -34,7 +34,7 @@ const TURNED_LEFT: &str = "lhs_contracting_dims={0}, rhs_contracting_dims={0}";
 #[test]
 fn lanes_along_columns() {
     for rows in [1, 2, 3, 4, 6, 7, 9] {
-        for (sum, columns) in [(33, 40), (3, 129)] {
+        for (sum, columns) in [(33, 40), (3, 129), (2, 8)] {
             let (m, k, n) = (rows, sum, columns);
             let blocks = check(
                 &format!("f32[{m},{n}]"),
@@ -42,7 +42,7 @@ fn lanes_along_columns() {
                 &format!("f32[{k},{n}]"),
                 PLAIN,
             );
-            assert_eq!(blocks, m * k * n >= 256);
+            assert_eq!(blocks, m * k * n >= 48);
         }
     }
     assert!(check("f64[5,24]", "f64[9,5]", "f64[9,24]", TURNED_LEFT));
@@ -54,6 +54,8 @@ fn lanes_along_the_sum() {
     assert!(check("f32[9,7]", "f32[9,37]", "f32[7,37]", TURNED_RIGHT));
     assert!(check("f64[1,5]", "f64[1,65]", "f64[5,65]", TURNED_RIGHT));
     assert!(check("f32[]", "f32[300]", "f32[300]", TURNED_LEFT));
+    assert!(check("f32[4]", "f32[4,40]", "f32[40]", PLAIN));
+    assert!(!check("f32[4]", "f32[4,9]", "f32[9]", PLAIN));
 }
 
 #[test]
