@@ -5,9 +5,8 @@ use rxla::hlo::{ArrayLiteral, Literal, Shape};
 use rxla::host::CustomCall;
 use rxla::{Client, Error, Result, strided};
 
-use super::site::buffer;
+use super::site::{self, buffer};
 use crate::ffi;
-use crate::shape;
 
 /// A value of one operand or result as a handler sees it: bytes in the layout that the call names.
 pub(crate) struct Operand {
@@ -29,22 +28,15 @@ impl Operand {
     fn of(client: &Client, literal: &Literal, shape: &Shape) -> Result<Operand> {
         match (literal, shape) {
             (Literal::Array(array), Shape::Array(wanted)) => {
-                let order = shape::minor_to_major(wanted);
-                let width = array.element_type().byte_width();
-                let strides = strided::dense_strides(array.dims(), order, width)
-                    .ok_or_else(|| bad_layout(shape))?;
-                let bytes = if strided::is_row_major(array.dims(), &strides, width) {
-                    array.shared_bytes()
-                } else {
-                    let mut bytes = client.zeroed(array.bytes().len())?;
-                    strided::write_strided(
-                        array.bytes(),
-                        bytes.make_mut(),
-                        array.dims(),
-                        &strides,
-                        width,
-                    )?;
-                    bytes
+                let bytes = match site::strides(array.dims(), wanted)? {
+                    None => array.shared_bytes(),
+                    Some(strides) => {
+                        let mut bytes = client.zeroed(array.bytes().len())?;
+                        let width = array.element_type().byte_width();
+                        let (from, into) = (array.bytes(), bytes.make_mut());
+                        strided::write_strided(from, into, array.dims(), &strides, width)?;
+                        bytes
+                    }
                 };
                 let shape = Shape::Array(wanted.clone());
                 Ok(Operand { shape, bytes, dims: array.dims().to_vec() })
@@ -62,10 +54,7 @@ impl Operand {
     fn zeroed(client: &Client, shape: &Shape) -> Result<Operand> {
         match shape {
             Shape::Array(array) => {
-                let size = array.byte_size().ok_or_else(|| {
-                    Error::resource_exhausted(format!("`{array}` has no size memory could hold"))
-                })?;
-                let bytes = client.zeroed(size)?;
+                let bytes = client.zeroed(site::size(array)?)?;
                 Ok(Operand { shape: shape.clone(), bytes, dims: array.dims.to_vec() })
             }
             Shape::Token => {
@@ -80,13 +69,12 @@ impl Operand {
     /// The value row-major again.
     fn into_literal(self) -> Result<Literal> {
         let Shape::Array(array) = &self.shape else { return Ok(Literal::Token) };
-        let width = array.element_type.byte_width();
-        let strides = strided::dense_strides(&array.dims, shape::minor_to_major(array), width)
-            .ok_or_else(|| bad_layout(&self.shape))?;
-        let bytes = if strided::is_row_major(&array.dims, &strides, width) {
-            self.bytes
-        } else {
-            strided::read_strided(self.bytes.as_slice(), &array.dims, &strides, width)?
+        let bytes = match site::strides(&array.dims, array)? {
+            None => self.bytes,
+            Some(strides) => {
+                let width = array.element_type.byte_width();
+                strided::read_strided(self.bytes.as_slice(), &array.dims, &strides, width)?
+            }
         };
         Ok(Literal::Array(ArrayLiteral::from_bytes(&array.without_layout(), bytes)?))
     }
@@ -97,10 +85,6 @@ impl Operand {
             _ => ffi::XLA_FFI_DataType_TOKEN,
         }
     }
-}
-
-fn bad_layout(shape: &Shape) -> Error {
-    Error::invalid_argument(format!("the layout of `{shape}` at a custom call fits no memory"))
 }
 
 impl Frame {
@@ -117,11 +101,7 @@ impl Frame {
             .zip(call.operand_shapes)
             .map(|(literal, shape)| Operand::of(client, literal, shape))
             .collect::<Result<Vec<_>>>()?;
-        let result_shapes = match call.result_shape {
-            Shape::Tuple(elements) => &elements[..],
-            single => std::slice::from_ref(single),
-        };
-        let mut results = result_shapes
+        let mut results = site::result_shapes(call.result_shape)
             .iter()
             .map(|shape| Operand::zeroed(client, shape))
             .collect::<Result<Vec<_>>>()?;

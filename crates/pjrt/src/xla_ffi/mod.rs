@@ -103,10 +103,7 @@ impl Registry {
         let shapes = site::result_shapes(call.result_shape);
         let mut results = Vec::new();
         for array in shapes.iter().filter_map(Shape::as_array) {
-            let size = array.byte_size().ok_or_else(|| {
-                Error::resource_exhausted(format!("`{array}` has no size memory could hold"))
-            })?;
-            results.push(client.zeroed(size)?);
+            results.push(client.zeroed(site::size(array)?)?);
         }
         let mut places: Vec<&mut [u8]> = results.iter_mut().map(Bytes::make_mut).collect();
         site::run(bundle, execution, call, &operands, &mut places)?;

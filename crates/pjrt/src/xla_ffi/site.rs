@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use rxla::hlo::Shape;
 use rxla::hlo::op::CustomCallApiVersion;
+use rxla::hlo::{ArrayShape, Shape};
 use rxla::host::CustomCall;
 use rxla::{Error, Result, strided};
 
@@ -198,23 +198,32 @@ pub(super) fn result_shapes(shape: &Shape) -> &[Shape] {
     }
 }
 
+/// The bytes of an array.
+pub(super) fn size(array: &ArrayShape) -> Result<usize> {
+    array.byte_size().ok_or_else(|| {
+        Error::resource_exhausted(format!("`{array}` has no size memory could hold"))
+    })
+}
+
+/// How far elements are from each other, in bytes, of an array of these sizes in the order that `form` says; `None` if
+/// that is the row-major one.
+pub(super) fn strides(dims: &[i64], form: &ArrayShape) -> Result<Option<Vec<i64>>> {
+    let width = form.element_type.byte_width();
+    let strides =
+        strided::dense_strides(dims, shape::minor_to_major(form), width).ok_or_else(|| {
+            Error::invalid_argument(format!(
+                "the layout of `{form}` at a custom call fits no memory"
+            ))
+        })?;
+    Ok((!strided::is_row_major(dims, &strides, width)).then_some(strides))
+}
+
 impl Form {
     fn of(shape: &Shape) -> Result<Form> {
         match shape {
             Shape::Array(array) => {
                 let width = array.element_type.byte_width();
-                let size = array.byte_size().ok_or_else(|| {
-                    Error::resource_exhausted(format!("`{array}` has no size memory could hold"))
-                })?;
-                let order = shape::minor_to_major(array);
-                let strides =
-                    strided::dense_strides(&array.dims, order, width).ok_or_else(|| {
-                        Error::invalid_argument(format!(
-                            "the layout of `{shape}` at a custom call fits no memory"
-                        ))
-                    })?;
-                let row_major = strided::is_row_major(&array.dims, &strides, width);
-                let strides = (!row_major).then_some(strides);
+                let (size, strides) = (size(array)?, strides(&array.dims, array)?);
                 Ok(Form {
                     data_type: array.element_type.proto_number() as ffi::XLA_FFI_DataType,
                     dims: array.dims.to_vec(),
@@ -245,8 +254,8 @@ impl Found<'_> {
     fn check(&self, size: usize) -> Result<()> {
         match size == self.of.size {
             true => Ok(()),
-            false => Err(Error::internal(format!(
-                "an array of a custom call has {size} bytes for {}",
+            false => Err(Error::unimplemented(format!(
+                "a custom call on {size} bytes of an array that has up to {}",
                 self.of.size
             ))),
         }

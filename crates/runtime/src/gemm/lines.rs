@@ -5,8 +5,7 @@ use std::ops::Range;
 
 use super::micro::strided::{self, Strided};
 use super::pack::{Steps, prefetch};
-use super::sets::{self, Set};
-use super::{Compute, Job, Rows, SHORT};
+use super::{Compute, Job, Rows, are_short};
 
 /// What the tiles of a block of k share.
 pub(super) struct Lines<'a, T: 'static> {
@@ -71,10 +70,8 @@ impl<'a, T: Compute> Lines<'a, T> {
         b: &Panels<T>,
     ) {
         let width = 2 * self.lanes;
-        // Short rows are over before asking for the next ones pays, unless vectors are long.
         let bytes = b.values * size_of::<T>();
-        let short = bytes <= SHORT && sets::best() != Set::Avx512;
-        let lines = if short { 0 } else { bytes.div_ceil(64) };
+        let lines = if are_short(bytes) { 0 } else { bytes.div_ceil(64) };
         for tile in tiles.clone() {
             let (row, height) = (edge(tile), edge(tile + 1) - edge(tile));
             // Of the rows of the next tile, each panel asks for some.

@@ -330,9 +330,10 @@ enum Rows {
     Apart(usize),
 }
 
-/// Bytes of rows that are over before asking for the next ones pays, unless vectors are long, where they are read in
-/// place.
-const SHORT: usize = 512;
+/// Whether rows of so many bytes, read in place, are over before asking for the next ones pays: not if vectors are long.
+fn are_short(bytes: usize) -> bool {
+    bytes <= 512 && sets::best() != Set::Avx512
+}
 
 /// Panels of columns up to which packing rows costs more than reading them in lines.
 const FEW_PANELS: usize = 8;
@@ -472,9 +473,8 @@ impl<T: Compute> Job<'_, T> {
                 product.m.offsets(1, first, height, row_places);
                 let row_step = is_arithmetic(row_places);
                 next_places.clear();
-                // See there: rows read in place.
-                let short = steps_a.places.len() * product.a.width <= SHORT;
-                let follows = in_place.is_some() && short && sets::best() != Set::Avx512;
+                let follows =
+                    in_place.is_some() && are_short(steps_a.places.len() * product.a.width);
                 if fetches && !follows {
                     product.m.offsets(0, following.start, following.len(), next_places);
                 }
