@@ -8,6 +8,7 @@ use rxla_base::{Error, Result};
 use rxla_hlo::op::CustomCallApiVersion;
 use rxla_hlo::{InstructionId, Literal, Shape};
 use rxla_interpreter::{CustomCallRequest, CustomCalls, DeviceId, Options};
+use smallvec::SmallVec;
 
 use crate::backend::Run;
 use crate::compile_options::LogicalDevice;
@@ -71,7 +72,7 @@ impl World {
             })
             .collect();
         let count = request.operand_shapes.len();
-        let constrained: Option<Vec<&Shape>> = op
+        let constrained: Option<SmallVec<[&Shape; 8]>> = op
             .operand_layout_constraints
             .as_ref()
             .filter(|shapes| shapes.len() == count)

@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rxla::hlo::op::CustomCallApiVersion;
 use rxla::hlo::{ArrayShape, Shape};
@@ -21,6 +22,8 @@ pub(super) struct Site {
     operands: Vec<Form>,
     results: Vec<Form>,
     instantiated: Instantiated,
+    /// Those that no execution uses at the moment.
+    frames: Mutex<Vec<Frame>>,
 }
 
 /// How a handler sees an operand or a result.
@@ -51,10 +54,10 @@ impl Instantiated {
         let Some(handler) = bundle.instantiate else { return Ok(Instantiated(None)) };
         let mut context = CallContext::new(None, call.run_id, call.device, None);
         // Attributes are all that it sees; memory is there from preparation on.
-        let mut lists = Lists::new(&mut [], &mut []);
+        let mut frame = Frame::new(&[], &[]);
         let stage = ffi::XLA_FFI_ExecutionStage_INSTANTIATE;
         // SAFETY: whoever registered the handler vouched for it.
-        unsafe { lists.call(handler, stage, &mut context, attributes) }?;
+        unsafe { frame.call(handler, stage, &mut context, attributes) }?;
         Ok(context.take_instantiated())
     }
 }
@@ -98,7 +101,12 @@ impl Site {
             operands: operands.collect::<Result<_>>()?,
             results: results.collect::<Result<_>>()?,
             instantiated,
+            frames: Mutex::default(),
         })
+    }
+
+    fn frames(&self) -> MutexGuard<'_, Vec<Frame>> {
+        self.frames.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn run(
@@ -109,32 +117,36 @@ impl Site {
         operands: &[&[u8]],
         results: &mut [&mut [u8]],
     ) -> Result<()> {
+        let unused = self.frames().pop();
+        let mut frame = unused.unwrap_or_else(|| Frame::new(&self.operands, &self.results));
+        frame.room.make([&self.operands, &self.results])?;
         // What is not in the order that the call wants is copied.
-        let mut room = Room::new([&self.operands, &self.results])?;
-        let mut operand_data = Vec::with_capacity(operands.len());
         for (array, bytes) in arrays(&self.operands, operands.len())?.zip(operands) {
             array.check(bytes.len())?;
-            operand_data.push(match &array.of.strides {
+            frame.operands[array.number].data = match &array.of.strides {
                 None => bytes.as_ptr().cast_mut(),
                 Some(strides) => {
-                    let copy = room.take(bytes.len());
+                    let copy = frame.room.take(bytes.len());
                     strided::write_strided(bytes, copy, array.dims, strides, array.of.width)?;
                     copy.as_mut_ptr()
                 }
-            });
+            }
+            .cast();
         }
-        let mut result_data = Vec::with_capacity(results.len());
         for (array, bytes) in arrays(&self.results, results.len())?.zip(&mut *results) {
             array.check(bytes.len())?;
-            result_data.push(match &array.of.strides {
+            frame.results[array.number].data = match &array.of.strides {
                 None => bytes.as_mut_ptr(),
-                Some(_) => room.take(bytes.len()).as_mut_ptr(),
-            });
+                Some(_) => {
+                    let room = frame.room.take(bytes.len());
+                    room.fill(0);
+                    room.as_mut_ptr()
+                }
+            }
+            .cast();
         }
-        let mut operand_buffers = buffers(&self.operands, operand_data);
-        let mut result_buffers = buffers(&self.results, result_data.clone());
         for &(result, operand) in call.aliases {
-            self.share(call, (result, operand), &mut operand_buffers, &result_buffers)?;
+            self.share(call, (result, operand), &mut frame)?;
         }
         let mut context =
             CallContext::new(execution, call.run_id, call.device, Some(&self.instantiated));
@@ -143,21 +155,22 @@ impl Site {
             (bundle.initialize, ffi::XLA_FFI_ExecutionStage_INITIALIZE),
             (bundle.execute, ffi::XLA_FFI_ExecutionStage_EXECUTE),
         ];
-        let mut lists = Lists::new(&mut operand_buffers, &mut result_buffers);
         for (handler, stage) in stages {
             let Some(handler) = handler else { continue };
             // SAFETY: whoever registered the handler vouched for it; the buffers are there.
-            unsafe { lists.call(handler, stage, &mut context, &self.attributes) }?;
+            unsafe { frame.call(handler, stage, &mut context, &self.attributes) }?;
         }
         drop(context);
-        let arrays = arrays(&self.results, results.len())?;
-        for ((array, bytes), made) in arrays.zip(results).zip(result_data) {
+        for (array, bytes) in arrays(&self.results, results.len())?.zip(results) {
             if let Some(strides) = &array.of.strides {
+                let made = frame.results[array.number].data.cast_const().cast();
                 // SAFETY: it is in the room, as long as the result, and the handler is done with it.
                 let made = unsafe { std::slice::from_raw_parts(made, bytes.len()) };
                 strided::read_strided_into(made, bytes, array.dims, strides, array.of.width)?;
             }
         }
+        frame.room.shrink();
+        self.frames().push(frame);
         Ok(())
     }
 
@@ -166,10 +179,11 @@ impl Site {
         &self,
         call: &CustomCall<'_>,
         (result, operand): (usize, usize),
-        operands: &mut [ffi::XLA_FFI_Buffer],
-        results: &[ffi::XLA_FFI_Buffer],
+        frame: &mut Frame,
     ) -> Result<()> {
-        let (Some(target), Some(source)) = (results.get(result), operands.get_mut(operand)) else {
+        let (Some(target), Some(source)) =
+            (frame.results.get(result), frame.operands.get_mut(operand))
+        else {
             return Err(Error::invalid_argument(format!(
                 "`{}` aliases result {result} with operand {operand}, which it has not",
                 call.target
@@ -244,8 +258,9 @@ impl Form {
     }
 }
 
-/// An array among the forms.
+/// An array among the forms, and which of them it is.
 struct Found<'a> {
+    number: usize,
     of: &'a Array,
     dims: &'a [i64],
 }
@@ -262,7 +277,8 @@ impl Found<'_> {
     }
 }
 
-/// Memory for the arrays of a call that are wanted in another order, all zeros.
+/// Memory for the arrays of a call that are wanted in another order.
+#[derive(Default)]
 struct Room {
     lines: Vec<Line>,
     taken: usize,
@@ -274,16 +290,28 @@ struct Room {
 struct Line([u8; 64]);
 
 impl Room {
-    fn new(forms: [&[Form]; 2]) -> Result<Room> {
+    /// Lines that are kept from one execution to the next, 64 KB.
+    const KEPT: usize = 1 << 10;
+
+    /// Has room for the arrays of these forms.
+    fn make(&mut self, forms: [&[Form]; 2]) -> Result<()> {
         let arrays = forms.into_iter().flatten().filter_map(|form| form.array.as_ref());
         let turned = arrays.filter(|array| array.strides.is_some());
-        let count = turned.map(|array| array.size.div_ceil(size_of::<Line>())).sum();
-        let mut lines = Vec::new();
-        lines.try_reserve_exact(count).map_err(|_| {
+        let count: usize = turned.map(|array| array.size.div_ceil(size_of::<Line>())).sum();
+        let more = count.saturating_sub(self.lines.len());
+        self.lines.try_reserve_exact(more).map_err(|_| {
             Error::resource_exhausted("out of memory for the arrays of a custom call")
         })?;
-        lines.resize(count, Line([0; 64]));
-        Ok(Room { lines, taken: 0 })
+        self.lines.resize(count, Line([0; 64]));
+        self.taken = 0;
+        Ok(())
+    }
+
+    /// Gives much memory back.
+    fn shrink(&mut self) {
+        if self.lines.len() > Room::KEPT {
+            self.lines = Vec::new();
+        }
     }
 
     /// The next of these arrays; what was lent before stays where it is.
@@ -297,21 +325,12 @@ impl Room {
 
 /// Those that are arrays, which are so many.
 fn arrays(forms: &[Form], count: usize) -> Result<impl Iterator<Item = Found<'_>>> {
-    let found = |form: &'_ Form| form.array.is_some();
-    if forms.iter().filter(|form| found(form)).count() != count {
+    if forms.iter().filter(|form| form.array.is_some()).count() != count {
         return Err(Error::internal("a custom call has other arrays than shapes"));
     }
-    Ok(forms.iter().filter_map(|form| Some(Found { of: form.array.as_ref()?, dims: &form.dims })))
-}
-
-/// The FFI's structs for forms whose arrays lie at these addresses.
-fn buffers(forms: &[Form], addresses: Vec<*mut u8>) -> Vec<ffi::XLA_FFI_Buffer> {
-    let mut addresses = addresses.into_iter();
-    let mut address = |form: &Form| match form.array {
-        Some(_) => addresses.next().unwrap_or(ptr::null_mut()),
-        None => ptr::dangling_mut(),
-    };
-    forms.iter().map(|form| buffer(form.data_type, address(form), &form.dims)).collect()
+    Ok(forms.iter().enumerate().filter_map(|(number, form)| {
+        Some(Found { number, of: form.array.as_ref()?, dims: &form.dims })
+    }))
 }
 
 pub(super) fn buffer(
@@ -329,23 +348,33 @@ pub(super) fn buffer(
     }
 }
 
-/// The lists that a call frame points to.
-struct Lists {
-    operands: Vec<*mut c_void>,
-    results: Vec<*mut c_void>,
+/// What a call frame points to, for one execution at a time.
+struct Frame {
+    operands: Vec<ffi::XLA_FFI_Buffer>,
+    results: Vec<ffi::XLA_FFI_Buffer>,
+    operand_list: Vec<*mut c_void>,
+    result_list: Vec<*mut c_void>,
     operand_types: Vec<ffi::XLA_FFI_ArgType>,
     result_types: Vec<ffi::XLA_FFI_RetType>,
+    room: Room,
 }
 
-impl Lists {
-    /// Of buffers that stay where they are as long as this is used.
-    fn new(operands: &mut [ffi::XLA_FFI_Buffer], results: &mut [ffi::XLA_FFI_Buffer]) -> Lists {
-        let address = |buffer: &mut ffi::XLA_FFI_Buffer| ptr::from_mut(buffer).cast();
-        Lists {
+// SAFETY: the addresses are of forms, which live as long as the site that a frame is kept in, and of memory that
+// the frame has or is given for an execution.
+unsafe impl Send for Frame {}
+
+impl Frame {
+    /// Of forms that stay where they are as long as this is used. Arrays are nowhere yet.
+    fn new(operands: &[Form], results: &[Form]) -> Frame {
+        let of = |form: &Form| buffer(form.data_type, ptr::dangling_mut(), &form.dims);
+        Frame {
+            operands: operands.iter().map(of).collect(),
+            results: results.iter().map(of).collect(),
+            operand_list: vec![ptr::null_mut(); operands.len()],
+            result_list: vec![ptr::null_mut(); results.len()],
             operand_types: vec![ffi::XLA_FFI_ArgType_BUFFER; operands.len()],
             result_types: vec![ffi::XLA_FFI_RetType_BUFFER; results.len()],
-            operands: operands.iter_mut().map(address).collect(),
-            results: results.iter_mut().map(address).collect(),
+            room: Room::default(),
         }
     }
 
@@ -360,6 +389,12 @@ impl Lists {
         context: &mut CallContext<'_>,
         attributes: &Spelled,
     ) -> Result<()> {
+        for (address, buffer) in self.operand_list.iter_mut().zip(&mut self.operands) {
+            *address = ptr::from_mut(buffer).cast();
+        }
+        for (address, buffer) in self.result_list.iter_mut().zip(&mut self.results) {
+            *address = ptr::from_mut(buffer).cast();
+        }
         let mut frame = ffi::XLA_FFI_CallFrame {
             struct_size: ffi::XLA_FFI_CallFrame_STRUCT_SIZE as usize,
             extension_start: ptr::null_mut(),
@@ -371,14 +406,14 @@ impl Lists {
                 extension_start: ptr::null_mut(),
                 size: self.operands.len() as i64,
                 types: self.operand_types.as_mut_ptr(),
-                args: self.operands.as_mut_ptr(),
+                args: self.operand_list.as_mut_ptr(),
             },
             rets: ffi::XLA_FFI_Rets {
                 struct_size: ffi::XLA_FFI_Rets_STRUCT_SIZE as usize,
                 extension_start: ptr::null_mut(),
                 size: self.results.len() as i64,
                 types: self.result_types.as_mut_ptr(),
-                rets: self.results.as_mut_ptr(),
+                rets: self.result_list.as_mut_ptr(),
             },
             attrs: attributes.get(),
             future: ptr::null_mut(),
