@@ -41,7 +41,11 @@ def ask(options, platform: str, *arguments: str) -> dict:
     if done.returncode != 0 or not lines:
         last = (done.stderr.strip().splitlines() or ["no output"])[-1]
         return {"error": f"ended with {done.returncode}: {last}"}
-    return json.loads(lines[-1])
+    answer = json.loads(lines[-1])
+    version = answer.get("platform")
+    if version is not None and version.startswith("rxla") != (platform == "rxla"):
+        return {"error": f"ran on `{version}`"}
+    return answer
 
 
 def apart(one: list, other: list) -> float:

@@ -377,51 +377,64 @@ impl<'a> Piece<'a> {
         rows.clear();
         elements.clear();
         result.clear();
-        let [mut now, mut next] = [const { Vec::new() }; 2];
+        let width = self.lines.last().map_or(1, |line| line.places);
+        let (mut row, mut stretches) = (usize::MAX, Row::default());
         for number in numbers {
             let height = edge(number + 1) - edge(number);
             let start = elements.len();
             rows.push(height);
             elements.resize(start + height * self.runs(), std::ptr::null());
-            for row in 0..height {
-                let mut place = edge(number) + row;
-                let mut divisor = self.places;
-                let mut of = |count: usize| {
-                    divisor /= count;
-                    let index = place / divisor;
-                    place %= divisor;
-                    index
-                };
-                let image = of(self.c.images) as isize;
-                let mut into = image * self.c.image_strides[1];
-                now.clear();
-                now.push(image * self.c.image_strides[0]);
-                for (number, line) in self.lines.iter().enumerate() {
-                    let at = of(line.places);
-                    into += line.target(at);
-                    let here = line.elements(at);
-                    // Of a run the first tap is enough.
-                    let is_run = self.run > 1 && number + 1 == self.lines.len();
-                    let here = if is_run { &here[..1] } else { here };
-                    next.clear();
-                    for &so_far in &now {
-                        next.extend(here.iter().map(|&element| {
-                            match so_far == OUTSIDE || element == OUTSIDE {
-                                true => OUTSIDE,
-                                false => so_far + element,
-                            }
-                        }));
+            for (tile_row, place) in (edge(number)..edge(number + 1)).enumerate() {
+                if row != place / width {
+                    row = place / width;
+                    self.find_row(row, &mut stretches);
+                }
+                let here = self.lines.last().map_or(&[0][..], |line| line.elements(place % width));
+                // Of a run the first tap is enough.
+                let here = if self.run > 1 { &here[..1] } else { here };
+                let mut slots = elements.iter_mut().skip(start + tile_row).step_by(height);
+                for &above in &stretches.elements {
+                    for (&element, slot) in here.iter().zip(&mut slots) {
+                        *slot = match above == OUTSIDE || element == OUTSIDE {
+                            true => self.zeros,
+                            false => self.left.wrapping_offset(above + element),
+                        };
                     }
-                    std::mem::swap(&mut now, &mut next);
                 }
-                for (run, &at) in now.iter().enumerate() {
-                    elements[start + run * height + row] = match at {
-                        OUTSIDE => self.zeros,
-                        _ => self.left.wrapping_offset(at),
-                    };
-                }
-                result.push(self.result.get().wrapping_offset(into));
+                let into = self.lines.last().map_or(0, |line| line.target(place % width));
+                result.push(self.result.get().wrapping_offset(stretches.result + into));
             }
+        }
+    }
+
+    /// Finds what the places along the last dimension have in common.
+    fn find_row(&self, mut number: usize, row: &mut Row) {
+        let outer = self.lines.split_last().map_or(&[][..], |(_, outer)| outer);
+        let mut divisor = self.c.images * outer.iter().map(|line| line.places).product::<usize>();
+        let mut of = |count: usize| {
+            divisor /= count;
+            let index = number / divisor;
+            number %= divisor;
+            index
+        };
+        let image = of(self.c.images) as isize;
+        let Row { elements, next, result } = row;
+        *result = image * self.c.image_strides[1];
+        elements.clear();
+        elements.push(image * self.c.image_strides[0]);
+        for line in outer {
+            let at = of(line.places);
+            *result += line.target(at);
+            next.clear();
+            for &so_far in &*elements {
+                next.extend(line.elements(at).iter().map(|&element| {
+                    match so_far == OUTSIDE || element == OUTSIDE {
+                        true => OUTSIDE,
+                        false => so_far + element,
+                    }
+                }));
+            }
+            std::mem::swap(elements, next);
         }
     }
 
@@ -496,6 +509,16 @@ impl<'a> Piece<'a> {
             result += rows;
         }
     }
+}
+
+/// Places that only the last dimension tells apart.
+#[derive(Default)]
+struct Row {
+    /// By tap of the dimensions before it, where its elements begin, or [`OUTSIDE`].
+    elements: Vec<isize>,
+    next: Vec<isize>,
+    /// Where the results begin.
+    result: isize,
 }
 
 /// Some stretches of elements that every window has.
