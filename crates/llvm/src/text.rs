@@ -194,7 +194,7 @@ impl Unit<'_> {
             function,
             operands: vec![None; function.types.len()],
             depths: vec![0; function.types.len()],
-            sums: vec![None; function.types.len()],
+            ops: vec![None; function.types.len()],
             bitwise: vec![false; function.types.len()],
             depth: 0,
             chunks: Vec::new(),
@@ -264,8 +264,8 @@ struct Emitter<'u, 'a> {
     operands: Vec<Option<Operand>>,
     /// In how many loops each value lies, so that addresses are added up from outside to inside.
     depths: Vec<u16>,
-    /// The operands of values that are sums.
-    sums: Vec<Option<(Value, Value)>>,
+    /// What values are made by.
+    ops: Vec<Option<&'a Op>>,
     /// Whether values are made bit by bit from others.
     bitwise: Vec<bool>,
     depth: u16,
@@ -349,9 +349,7 @@ impl<'a> Emitter<'_, 'a> {
         match statement {
             Statement::Let { result, op } => {
                 let ty = self.function.ty(*result);
-                if let Op::Binary(BinaryOp::Add, a, b) = op {
-                    self.sums[result.0 as usize] = Some((*a, *b));
-                }
+                self.ops[result.0 as usize] = Some(op);
                 self.bitwise[result.0 as usize] = self.is_bitwise(op);
                 let operand = self.op(ty, op)?;
                 self.set(*result, operand);
@@ -556,4 +554,16 @@ impl std::fmt::Display for Align {
 
 fn not_expanded(op: UnaryOp) -> Error {
     Error::unimplemented(format!("{op:?} in a kernel whose maths were not expanded"))
+}
+
+#[cfg(test)]
+fn target_for_tests(extremes: Extremes, turns: Turns) -> TargetText {
+    TargetText {
+        triple: String::new(),
+        data_layout: String::new(),
+        extremes,
+        bf16: Bf16::Integers,
+        turns,
+        flushes: false,
+    }
 }

@@ -80,7 +80,7 @@ fn same(a: &Op, b: &Op) -> bool {
 mod tests {
     use rxla_kernel::FunctionId;
 
-    use crate::text::{Bf16, Extremes, TargetText, Turns, UnitText};
+    use crate::text::{Extremes, Turns, UnitText, target_for_tests};
 
     fn ends(turns: Turns, body: &str) -> usize {
         let text = format!(
@@ -92,14 +92,7 @@ mod tests {
         );
         let module = rxla_kernel::text::parse(&text).unwrap();
         rxla_kernel::verify(&module).unwrap();
-        let target = TargetText {
-            triple: String::new(),
-            data_layout: String::new(),
-            extremes: Extremes::Comparisons,
-            bf16: Bf16::Integers,
-            turns,
-            flushes: false,
-        };
+        let target = target_for_tests(Extremes::Comparisons, turns);
         let unit = UnitText::new(&module, FunctionId(0), &target, &|_| String::new());
         let text = unit.unwrap().alone(&target);
         text.matches("call void (...) @llvm.fake.use(").count()

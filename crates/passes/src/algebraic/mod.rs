@@ -13,6 +13,7 @@ mod functions;
 mod integers;
 mod joins;
 mod logic;
+mod places;
 pub(crate) mod reductions;
 mod reorder;
 mod select;
@@ -41,6 +42,7 @@ pub const TABLES: &[&[NamedRule]] = &[
     joins::RULES,
     dynamic::RULES,
     reductions::RULES,
+    places::RULES,
     structure::RULES,
 ];
 
