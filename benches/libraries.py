@@ -3,6 +3,7 @@
     python benches/libraries.py                                  # everything whose library is installed
     python benches/libraries.py --only brax,mjx
     python benches/libraries.py --python ~/libraries/bin/python  # whose packages are not those of this Python
+    python benches/libraries.py --write docs/performance-avx2.md
 
 What nobody here wrote shows what nobody here thought of. The programs stand in `programs_of_libraries.py`, with the
 libraries that each needs; all come from PyPI, and programs of one that is not installed are left out. Each program runs
@@ -12,6 +13,7 @@ mean nothing. Results that are apart by more than a program allows are marked, a
 """
 
 import argparse
+import datetime
 import json
 import os
 import pathlib
@@ -21,6 +23,10 @@ import sys
 import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import page  # noqa: E402
+
 LIBRARY = HERE.parent / "target" / "release" / "librxla_pjrt.so"
 
 
@@ -66,13 +72,14 @@ def main() -> int:
     parser.add_argument("--only", default="", help="parts of names of programs, by commas")
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--limit", type=int, default=600, help="seconds for each process")
+    parser.add_argument("--write", type=pathlib.Path, help="the page to put the table into")
     options = parser.parse_args()
     known = ask(options, "XLA:CPU", "--list")
     if "error" in known:
         print(f"cannot list programs: {known['error']}", file=sys.stderr)
         return 1
     wanted = [part for part in options.only.split(",") if part]
-    wrong = 0
+    wrong, rows, ratios, others, jax = 0, [], {"first": [], "run": []}, [], ""
     print(f"{'':30} {'XLA:CPU first':>14} {'rxla':>11} {'ratio':>6} {'XLA:CPU ms':>11} {'rxla ms':>10} {'ratio':>6}")
     for name, program in known.items():
         if wanted and not any(part in name for part in wanted):
@@ -83,16 +90,36 @@ def main() -> int:
         theirs, ours = ask(options, "XLA:CPU", name), ask(options, "rxla", name)
         if "error" in theirs or "error" in ours:
             wrong += "error" not in theirs
-            print(f"{name:30} XLA:CPU: {theirs.get('error', 'runs')}; rxla: {ours.get('error', 'runs')}")
+            why = f"XLA:CPU: {theirs.get('error', 'runs')}; rxla: {ours.get('error', 'runs')}"
+            print(f"{name:30} {why}")
+            others.append(f"`{name}` ({why})")
             continue
         distance = apart(theirs["results"], ours["results"])
         mark = "" if distance <= program["tolerance"] else f"  APART by {distance:.1e}"
         wrong += bool(mark)
+        jax = ours["jax"]
+        first, run = (theirs[what] / ours[what] for what in ("first", "run"))
+        ratios["first"].append(first)
+        ratios["run"].append(run)
         print(
-            f"{name:30} {theirs['first']:12.2f} s {ours['first']:9.2f} s {theirs['first'] / ours['first']:6.2f}"
-            f" {1e3 * theirs['run']:11.3f} {1e3 * ours['run']:10.3f} {theirs['run'] / ours['run']:6.2f}{mark}",
+            f"{name:30} {theirs['first']:12.2f} s {ours['first']:9.2f} s {first:6.2f}"
+            f" {1e3 * theirs['run']:11.3f} {1e3 * ours['run']:10.3f} {run:6.2f}{mark}",
             flush=True,
         )
+        rows.append([
+            f"`{name}`{mark}", f"{theirs['first']:.2f}", f"{ours['first']:.2f}", f"{first:.2f}",
+            f"{1e3 * theirs['run']:.4g}", f"{1e3 * ours['run']:.4g}", f"{run:.2f}",
+        ])
+    if not rows:
+        return int(wrong > 0)
+    mean = {what: f"{page.geometric_mean(values):.2f}" for what, values in ratios.items()}
+    rows.append(["geometric mean", "", "", mean["first"], "", "", mean["run"]])
+    if options.write:
+        heads = ["program", "first call, s: XLA:CPU", "rxla", "ratio", "later ones, ms: XLA:CPU", "rxla", "ratio"]
+        left = ["", f"Not measured: {'; '.join(others)}."] if others else []
+        made = f"Written by `benches/libraries.py` on {datetime.date.today()}, JAX {jax}."
+        page.write(options.write, "benches/libraries.py", "Libraries on JAX", [made, "", *page.table(heads, rows), *left])
+    print(f"geometric means: first call {mean['first']}, later ones {mean['run']}")
     return int(wrong > 0)
 
 

@@ -529,8 +529,23 @@ fn random_shapes_with_every_set() {
     }
 }
 
-/// Products so large that threads pack for each other: several blocks of k, and columns in several
-/// parts.
+/// Blocks of k are added to each other, and threads share what is near.
+#[test]
+fn small_products_of_long_sums() {
+    use Element::{F32, F64};
+    sets::forced::each(|| {
+        for element in [F32, F64] {
+            for sizes in [[1, 3, 5, 1090], [2, 2, 8, 1020], [1, 2, 16, 511], [1, 13, 24, 50]] {
+                for (left, right) in [(ROW, ROW), (COLUMN, ROW), (ROW, COLUMN), (BATCH_LAST, ROW)] {
+                    for context in contexts() {
+                        check([element; 3], sizes, [left, right, ROW], &context);
+                    }
+                }
+            }
+        }
+    });
+}
+
 #[test]
 fn few_rows_and_columns_with_every_set() {
     use Element::{C64, C128, F32, F64, I32};
@@ -545,6 +560,8 @@ fn few_rows_and_columns_with_every_set() {
     });
 }
 
+/// Products so large that threads pack for each other: several blocks of k, and columns in several
+/// parts.
 #[test]
 fn large_products_on_threads() {
     use Element::*;

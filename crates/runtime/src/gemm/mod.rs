@@ -14,6 +14,7 @@ pub(crate) mod kept;
 pub(crate) mod lanes;
 mod lines;
 pub(crate) mod micro;
+mod near;
 pub(crate) mod pack;
 mod panels;
 pub(crate) mod sets;
@@ -38,6 +39,7 @@ use grid::Grid;
 use lines::{Lines, Panels};
 use micro::strided;
 use micro::{Kernels, Tile};
+use near::Near;
 use pack::{Pack, Steps, at_once, is_near, prefetch_rows};
 use panels::Packed;
 use sets::{Set, for_each_set};
@@ -268,6 +270,10 @@ pub(crate) unsafe fn multiply<T: Compute>(
     {
         // SAFETY: the caller's promise.
         return unsafe { kept::multiply(context, &job, slot) };
+    }
+    if let Some(near) = Near::of(&job) {
+        // SAFETY: the caller's promise.
+        return unsafe { near.multiply(context, workspace) };
     }
     if k > 0 && strips::pays(&job) {
         // SAFETY: the caller's promise.
