@@ -291,3 +291,26 @@ def scan_cumulative_rows():
         return lax.scan(body, jnp.zeros(64, jnp.float32), xs)
 
     return program, [normal(2000, 64)]
+
+
+@workload("loops", tolerance=1e-3)
+def scan_small_net_sgd():
+    """Steps of a network as policies and surrogates are: each on the next 256 of 5120 samples."""
+    sizes = [8, 64, 64, 4]
+
+    def program(params, xs, ys):
+        def loss(params, x, y):
+            for w, b in params[:-1]:
+                x = jnp.tanh(x @ w + b)
+            w, b = params[-1]
+            return ((x @ w + b - y) ** 2).mean()
+
+        def body(params, batch):
+            value, slope = jax.value_and_grad(loss)(params, *batch)
+            return jax.tree.map(lambda p, g: p - np.float32(0.05) * g, params, slope), value
+
+        return lax.scan(body, params, (xs, ys))
+
+    layers = zip(sizes[:-1], sizes[1:])
+    params = [(normal(n, m, seed=n) * np.float32(n**-0.5), np.zeros(m, np.float32)) for n, m in layers]
+    return program, [params, normal(20, 256, 8), normal(20, 256, 4, seed=1)]

@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::system;
 
 /// Multiplications up to which the other ways lose more time.
-const MOST_WORK: usize = if cfg!(test) { 1 << 14 } else { 1 << 22 };
+const MOST_WORK: usize = if cfg!(test) { 1 << 14 } else { 1 << 23 };
 /// Multiplications below which threads cost more than they save.
 const SERIAL: usize = if cfg!(test) { 1 << 12 } else { 1 << 18 };
 /// Bytes between steps up to which a block of them lies on pages that the processor knows, and not all in the same
