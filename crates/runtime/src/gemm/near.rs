@@ -9,6 +9,7 @@ use rxla_base::Result;
 use super::axis::Axis;
 use super::grid::Grid;
 use super::micro::strided::{Kernels, Strided};
+use super::scatter::scatter;
 use super::{Compute, Job, Product, Workspace, out_of_memory, room};
 use crate::context::Context;
 use crate::system;
@@ -103,7 +104,8 @@ impl<'a, T: Compute> Near<'a, T> {
         workspace: &mut Workspace<T>,
     ) -> Result<()> {
         let Near { product, kernels, .. } = *self;
-        let Workspace { steps: [_, steps], places, right, tile, .. } = workspace;
+        let Workspace { steps: [_, steps], places, row_places, column_places, .. } = workspace;
+        let Workspace { right, tile, .. } = workspace;
         let width = 2 * kernels.lanes;
         let spare = room::<T>(tile, kernels.rows * width)?;
         let packed = room::<T>(right, self.depth * width)?;
@@ -142,7 +144,6 @@ impl<'a, T: Compute> Near<'a, T> {
                     let (row, height) = (edge(tile), edge(tile + 1) - edge(tile));
                     let a = product.a.data.cast::<T>();
                     let c = product.c.wrapping_offset(row as isize * self.c_row);
-                    let c = c.wrapping_add(first);
                     let mut task = Strided {
                         k: depth,
                         a: a.wrapping_add(row * self.a_row + k0 * self.a_step),
@@ -150,7 +151,7 @@ impl<'a, T: Compute> Near<'a, T> {
                         a_step: self.a_step,
                         b,
                         b_step,
-                        c,
+                        c: c.wrapping_add(first),
                         c_row: self.c_row,
                         add: k0 > 0,
                     };
@@ -163,36 +164,14 @@ impl<'a, T: Compute> Near<'a, T> {
                     unsafe {
                         kernels.run(vectors, height, &task);
                         if !whole {
-                            let c = (c, self.c_row);
-                            put(spare, width, c, [height, count], k0 > 0);
+                            product.m.offsets(1, row, height, row_places);
+                            product.n.offsets(1, first, count, column_places);
+                            scatter(spare, width, product.c, row_places, column_places, k0 > 0);
                         }
                     }
                 }
             }
         }
         Ok(())
-    }
-}
-
-/// Writes a tile to rows of the result, or adds it to what is there.
-///
-/// # Safety
-///
-/// The tile has a row of `width` for each row of the result; these are writable.
-unsafe fn put<T: Compute>(
-    tile: *const T,
-    width: usize,
-    (c, c_row): (*mut T, isize),
-    [rows, columns]: [usize; 2],
-    add: bool,
-) {
-    for i in 0..rows {
-        for j in 0..columns {
-            // SAFETY: the caller's promise.
-            unsafe {
-                let (sum, into) = (*tile.add(i * width + j), c.offset(i as isize * c_row).add(j));
-                into.write(if add { (*into).add(sum) } else { sum });
-            }
-        }
     }
 }
