@@ -22,7 +22,7 @@ mod sort;
 mod turns;
 
 pub(crate) use join::joins;
-pub(crate) use product::is_product;
+pub(crate) use product::{is_product, lies_evenly};
 pub(crate) use runtime::{in_place, number};
 
 use std::collections::hash_map::Entry;

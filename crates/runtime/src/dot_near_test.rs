@@ -32,3 +32,20 @@ fn few_rows_and_columns_with_every_set() {
         }
     });
 }
+
+/// The matrix goes by some steps at a time, a stretch of columns after the other; what is rounded is whole.
+#[test]
+fn a_few_rows_with_matrices_that_go_by() {
+    use Element::{BF16, F32, F64, I32};
+    sets::forced::each(|| {
+        for types in [[F32; 3], [F64; 3], [I32; 3], [F32, F32, BF16]] {
+            for sizes in [[1, 5, 40, 300], [1, 7, 1100, 70], [1, 2, 50, 1100], [1, 48, 200, 33]] {
+                for orders in [[ROW, ROW, ROW], [COLUMN, ROW, COLUMN]] {
+                    for context in contexts() {
+                        check(types, sizes, orders, &context);
+                    }
+                }
+            }
+        }
+    });
+}

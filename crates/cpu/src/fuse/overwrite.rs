@@ -94,6 +94,14 @@ impl<'a> Updates<'a> {
         })
     }
 
+    /// Whether a product that reads a slice where it lies would do so after the array has been overwritten.
+    pub(super) fn are_between(&self, slice: InstructionId, product: InstructionId) -> bool {
+        let array = self.module[slice].operands()[0];
+        let worth = |part: Option<usize>| part.is_none_or(|p| bytes(self.module, slice) <= p);
+        let mut updates = self.of.get(&array).into_iter().flatten();
+        updates.any(|&(own, part)| worth(part) && self.needs(product, own))
+    }
+
     /// Whether an instruction is computed from another.
     fn needs(&self, id: InstructionId, other: InstructionId) -> bool {
         let mut seen: FxHashSet<InstructionId> = FxHashSet::default();

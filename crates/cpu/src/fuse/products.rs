@@ -1,14 +1,16 @@
-//! Products that the runtime computes take along the slices that they read and the update that they make:
-//! it reads and writes parts of arrays where they lie.
+//! Products that the runtime computes take along the slices that they read and the update that they make, reshaped
+//! or not: it reads and writes parts of arrays where they lie, as the matrices of a layer in a stack of them.
 //! Where a mask hides columns, the number goes with them that says which.
 
 use rustc_hash::FxHashMap;
 use rxla_hlo::op::{Fusion, FusionKind};
 use rxla_hlo::{ComputationId, InstructionId, Module, Op};
-use rxla_passes::Context;
+use rxla_passes::{Context, view};
 
+use super::cost::{Role, role};
 use super::masked::{self, Seen};
-use super::overwrite::origin;
+use super::overwrite::{Updates, origin};
+use crate::program::lies_evenly;
 
 /// Makes the fusions of a computation and returns how many.
 pub(super) fn fuse(module: &mut Module, computation: ComputationId, cx: &Context) -> u64 {
@@ -22,44 +24,68 @@ pub(super) fn fuse(module: &mut Module, computation: ComputationId, cx: &Context
         if module[dot].has_control_edges() || crate::kernels::supports(module, dot) {
             continue;
         }
-        let mut slices: Vec<InstructionId> =
-            module[dot].operands().iter().copied().filter(|&id| is_slice(module, id)).collect();
-        // Of a product with itself.
-        slices.dedup();
-        let update = update_of(module, dot);
+        let update = update_of(module, dot).unwrap_or_default();
+        let mut slices = slices_of(module, dot);
+        if !slices.is_empty() {
+            let order = module.post_order(computation);
+            let updates = Updates::new(module, &order);
+            slices.retain(|slice| !updates.are_between(slice[0], dot));
+        }
         let seen = masked::seen_columns(module, dot);
-        if slices.is_empty() && update.is_none() && seen.is_none() {
+        if slices.is_empty() && update.is_empty() && seen.is_none() {
             continue;
         }
-        if !cx.spend() {
-            break;
-        }
-        made += u64::from(build(module, dot, &slices, update, seen));
+        made += u64::from(build(module, dot, &slices.concat(), &update, seen, cx));
     }
     made
 }
 
-fn is_slice(module: &Module, id: InstructionId) -> bool {
-    matches!(module[id].op, Op::DynamicSlice(_)) && !module[id].has_control_edges()
+/// The slices that a product reads where they lie, each with the reshapes of it.
+fn slices_of(module: &Module, dot: InstructionId) -> Vec<Vec<InstructionId>> {
+    let stored = |slice: &Vec<InstructionId>| {
+        // What others compute as they need it is computed for the slice alone.
+        role(module, origin(module, module[slice[0]].operands()[0])) != Role::Lazy
+    };
+    let operands = module[dot].operands().iter();
+    operands.filter_map(|&operand| slice(module, operand)).filter(stored).collect()
+}
+
+/// A slice and the reshapes of it that an operand is, if its elements lie evenly.
+fn slice(module: &Module, operand: InstructionId) -> Option<Vec<InstructionId>> {
+    let mut chain = vec![operand];
+    while let Op::Reshape(_) = module[*chain.last()?].op {
+        chain.push(module[*chain.last()?].operands()[0]);
+    }
+    chain.reverse();
+    let free = chain.iter().all(|&id| !module[id].has_control_edges());
+    (free && lies_evenly(module, chain[0], operand)).then_some(chain)
 }
 
 /// The update of which a product is the new part, if it is that and nothing else, and reads nothing of
-/// what is updated.
-fn update_of(module: &Module, dot: InstructionId) -> Option<InstructionId> {
-    let [user] = module[dot].users() else { return None };
-    let Op::DynamicUpdateSlice(_) = &module[*user].op else { return None };
-    let [target, part, ..] = module[*user].operands() else { return None };
-    let root = module[module[dot].parent()].root();
+/// what is updated; last, behind the reshapes of the part.
+fn update_of(module: &Module, dot: InstructionId) -> Option<Vec<InstructionId>> {
+    let mut chain = Vec::new();
+    let mut part = dot;
+    let user = loop {
+        let user = view::only_user(module, part)?;
+        if module[user].has_control_edges() {
+            return None;
+        }
+        chain.push(user);
+        match &module[user].op {
+            Op::Reshape(_) => part = user,
+            Op::DynamicUpdateSlice(_) => break user,
+            _ => return None,
+        }
+    };
+    let [target, updated, ..] = module[user].operands() else { return None };
     let target = origin(module, *target);
-    let reads = |id: InstructionId| {
-        let source = if is_slice(module, id) { module[id].operands()[0] } else { id };
+    let reads = |operand: InstructionId| {
+        let source = slice(module, operand).map_or(operand, |slice| module[slice[0]].operands()[0]);
         origin(module, source) == target
     };
-    let plain = *part == dot
-        && root != dot
-        && !module[*user].has_control_edges()
-        && !module[dot].operands().iter().any(|&operand| reads(operand));
-    plain.then_some(*user)
+    let plain = *updated == part && !module[dot].operands().iter().any(|&operand| reads(operand));
+    (plain && lies_evenly(module, user, dot)).then_some(chain)
 }
 
 /// Whether there is a kernel for the fusion; otherwise all stays as it was.
@@ -67,14 +93,20 @@ fn build(
     module: &mut Module,
     dot: InstructionId,
     slices: &[InstructionId],
-    update: Option<InstructionId>,
+    update: &[InstructionId],
     seen: Option<Seen>,
+    cx: &Context,
 ) -> bool {
     let outside = module[dot].parent();
     let computation = module.add_computation("fused_computation");
     let mut copies: FxHashMap<InstructionId, InstructionId> = FxHashMap::default();
     let mut operands = Vec::new();
-    for id in slices.iter().copied().chain([dot]).chain(update) {
+    let members = [slices, &[dot], update].concat();
+    for &id in &members {
+        // Slices of a product with itself.
+        if copies.contains_key(&id) {
+            continue;
+        }
         let mut of = Vec::new();
         for operand in module[id].operands().to_vec() {
             let copy = match copies.get(&operand) {
@@ -98,7 +130,7 @@ fn build(
         }
         copies.insert(id, copy);
     }
-    let last = update.unwrap_or(dot);
+    let last = members[members.len() - 1];
     let mut root = copies[&last];
     if let Some(Seen { before, more }) = seen {
         let own = copies.get(&before).copied().unwrap_or_else(|| {
@@ -117,14 +149,14 @@ fn build(
         calls: computation,
     });
     let fusion = module.add_like(last, op, shape, &operands);
-    if !crate::program::is_product(module, fusion) {
+    if !crate::program::is_product(module, fusion) || !cx.spend() {
         module.remove_instruction(fusion);
         module.remove_computation(computation);
         return false;
     }
     module.replace_all_uses(last, fusion);
     let root = module[outside].root();
-    for id in update.into_iter().chain([dot]).chain(slices.iter().copied()) {
+    for &id in members.iter().rev() {
         if !module.is_removed(id) && module[id].users().is_empty() && id != root {
             module.remove_instruction(id);
         }

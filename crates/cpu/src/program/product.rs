@@ -1,6 +1,6 @@
 //! Products that read their operands out of larger arrays, or write their result into one: fusions of a
-//! `dot` with slices and an update, for which the runtime is told where the parts lie, and how many columns
-//! are shown.
+//! `dot` with slices and an update, and reshapes between, for which the runtime is told where the parts lie, and
+//! how many columns are shown.
 
 use rxla_base::Result;
 use rxla_hlo::op::{self, FusionKind};
@@ -15,11 +15,22 @@ use crate::plan::{Compute, arrays};
 
 /// A part of an operand of the fusion.
 struct Part<'m> {
-    /// The operand, and the operands that say where the part begins, a number for each dimension.
+    /// The operand.
     operand: usize,
-    starts: Vec<usize>,
     whole: &'m ArrayShape,
-    part: &'m ArrayShape,
+    /// Where the part begins, in each dimension of the operand, and how many places are free there.
+    starts: Vec<(Start, i64)>,
+    /// What the product sees of it, and how far its elements lie apart.
+    seen: &'m ArrayShape,
+    strides: Vec<isize>,
+}
+
+/// Where a part begins in a dimension.
+#[derive(Clone, Copy)]
+enum Start {
+    At(i64),
+    /// An operand of the fusion says so.
+    Operand(usize),
 }
 
 struct Product<'m> {
@@ -58,14 +69,12 @@ fn read(module: &Module, id: InstructionId) -> Option<Product<'_>> {
     let (dot, update) = match &module[root].op {
         Op::DynamicUpdateSlice(_) => {
             let [whole, part, starts @ ..] = operands(root) else { return None };
-            let starts: Option<Vec<usize>> = starts.iter().map(|&start| number(start)).collect();
-            let update = Part {
-                operand: number(*whole)?,
-                starts: starts?,
-                whole: shape(*whole)?,
-                part: shape(*part)?,
-            };
-            (*part, Some(update))
+            let dot = behind_reshapes(module, *part);
+            let (whole, operand) = (shape(*whole)?, number(*whole)?);
+            let (seen, sizes) = (shape(dot)?, &shape(*part)?.dims);
+            let starts = dynamic_starts(module, whole, sizes, starts)?;
+            let strides = part_strides(module, root, dot)?;
+            (dot, Some(Part { operand, whole, starts, seen, strides }))
         }
         _ => (root, None),
     };
@@ -76,25 +85,103 @@ fn read(module: &Module, id: InstructionId) -> Option<Product<'_>> {
     let Op::Dot(op) = &module[dot].op else { return None };
     let side = |index: usize| {
         let id = operands(dot)[index];
-        let part = shape(id)?;
-        if let Op::DynamicSlice(_) = &module[id].op {
-            let [whole, starts @ ..] = operands(id) else { return None };
-            let starts: Option<Vec<usize>> = starts.iter().map(|&start| number(start)).collect();
-            let (operand, whole) = (number(*whole)?, shape(*whole)?);
-            return Some(Part { operand, starts: starts?, whole, part });
+        let seen = shape(id)?;
+        if let Some(operand) = number(id) {
+            let strides = strides(seen);
+            return Some(Part { operand, whole: seen, starts: Vec::new(), seen, strides });
         }
-        Some(Part { operand: number(id)?, starts: Vec::new(), whole: part, part })
+        let slice = behind_reshapes(module, id);
+        let (&whole, starts) = operands(slice).split_first()?;
+        let (whole, operand) = (shape(whole)?, number(whole)?);
+        let starts = match &module[slice].op {
+            Op::DynamicSlice(_) => dynamic_starts(module, whole, &shape(slice)?.dims, starts)?,
+            Op::Slice(op) => op.slice.iter().map(|slice| (Start::At(slice.start), 0)).collect(),
+            _ => return None,
+        };
+        Some(Part { operand, whole, starts, seen, strides: part_strides(module, slice, id)? })
     };
     let (sides, result) = ([side(0)?, side(1)?], shape(dot)?);
     let product = Product { dot: op, sides, result, update, seen };
     description(&product).is_some().then_some(product)
 }
 
+/// What a parameter of a fused computation says of where parts begin, and the places that are free.
+fn dynamic_starts(
+    module: &Module,
+    whole: &ArrayShape,
+    sizes: &[i64],
+    starts: &[InstructionId],
+) -> Option<Vec<(Start, i64)>> {
+    let start = |(dimension, &id): (usize, &InstructionId)| match &module[id].op {
+        Op::Parameter(parameter) => {
+            let operand = usize::try_from(parameter.number).ok()?;
+            Some((Start::Operand(operand), whole.dims[dimension] - sizes[dimension]))
+        }
+        _ => None,
+    };
+    starts.iter().enumerate().map(start).collect()
+}
+
+fn behind_reshapes(module: &Module, mut id: InstructionId) -> InstructionId {
+    while let Op::Reshape(_) = module[id].op {
+        id = module[id].operands()[0];
+    }
+    id
+}
+
+/// Whether the elements of what a slice is reshaped to, or the part of an update from, lie evenly in the array,
+/// dimension by dimension.
+pub(crate) fn lies_evenly(module: &Module, part: InstructionId, seen: InstructionId) -> bool {
+    part_strides(module, part, seen).is_some()
+}
+
+fn part_strides(module: &Module, part: InstructionId, seen: InstructionId) -> Option<Vec<isize>> {
+    let shape = |id: InstructionId| module[id].shape.as_array().filter(|shape| shape.is_static());
+    let operands = module[part].operands();
+    let mut strides = strides(shape(*operands.first()?)?);
+    let sizes = match &module[part].op {
+        Op::DynamicSlice(_) => shape(part)?,
+        Op::DynamicUpdateSlice(_) => shape(operands[1])?,
+        Op::Slice(op) => {
+            for (stride, slice) in strides.iter_mut().zip(&op.slice) {
+                *stride *= isize::try_from(slice.stride).ok()?;
+            }
+            shape(part)?
+        }
+        _ => return None,
+    };
+    reshaped(&sizes.dims, &strides, &shape(seen)?.dims)
+}
+
+/// How far the elements of an array lie apart that is another shape of one with these sizes and strides; `None` if
+/// not evenly.
+fn reshaped(sizes: &[i64], strides: &[isize], to: &[i64]) -> Option<Vec<isize>> {
+    let mut from = sizes.iter().zip(strides).rev().filter(|&(&size, _)| size != 1).peekable();
+    let mut result = vec![1; to.len()];
+    // How many elements of the dimension at hand are left to be given to others, and their stride.
+    let (mut left, mut stride) = (1, 1);
+    for (&size, own) in to.iter().zip(&mut result).rev().filter(|&(&size, _)| size != 1) {
+        if left == 1 {
+            let (&size, &next) = from.next()?;
+            (left, stride) = (size, next);
+        }
+        // Dimensions that lie as one.
+        while left.checked_rem(size)? != 0 {
+            let (&more, _) = from.next_if(|&(_, &next)| next == stride * left as isize)?;
+            left *= more;
+        }
+        *own = stride;
+        left /= size;
+        stride *= size as isize;
+    }
+    (left == 1 && from.next().is_none()).then_some(result)
+}
+
 fn description(product: &Product<'_>) -> Option<Vec<i64>> {
     let Product { dot, sides: [left, right], result, update, .. } = product;
-    let out = update.as_ref().map_or(*result, |update| update.whole);
-    let strides = [strides(left.whole), strides(right.whole), strides(out)];
-    strided_product(dot, left.part, right.part, result, strides)?.encode().ok()
+    let out = update.as_ref().map_or_else(|| strides(result), |update| update.strides.clone());
+    let strides = [left.strides.clone(), right.strides.clone(), out];
+    strided_product(dot, left.seen, right.seen, result, strides)?.encode().ok()
 }
 
 impl Driver<'_> {
@@ -104,8 +191,10 @@ impl Driver<'_> {
         let Some(product) = read(module, compute.instruction) else { return Ok(false) };
         let Some(mut description) = description(&product) else { return Ok(false) };
         let operands = arrays(&compute.operands);
-        // What is sliced is another part each time.
-        let whole = |side: &Part<'_>| side.starts.is_empty().then(|| operands[side.operand]);
+        // What is sliced elsewhere each time is another part each time.
+        let moves = |&(start, _): &(Start, i64)| matches!(start, Start::Operand(_));
+        let whole =
+            |side: &Part<'_>| (!side.starts.iter().any(moves)).then(|| operands[side.operand]);
         description[KEPT] = self.keep(product.sides.each_ref().map(whole));
         let mut arguments = vec![self.context];
         for side in &product.sides {
@@ -181,12 +270,17 @@ impl Driver<'_> {
         let operands = arrays(&compute.operands);
         let mut address = base;
         let width = part.whole.element_type.byte_width() as i64;
-        for (dimension, stride) in strides(part.whole).into_iter().enumerate() {
-            let room = part.whole.dims[dimension] - part.part.dims[dimension];
-            let Some(&start) = part.starts.get(dimension) else { continue };
-            if room == 0 {
-                continue;
-            }
+        for (&(start, room), stride) in part.starts.iter().zip(strides(part.whole)) {
+            let step = stride as i64 * width;
+            let start = match start {
+                Start::At(start) => {
+                    let bytes = b.index(start * step);
+                    address = b.offset(address, bytes);
+                    continue;
+                }
+                Start::Operand(_) if room == 0 => continue,
+                Start::Operand(start) => start,
+            };
             let value = operands[start];
             let signed = self.shape(value).element_type.is_signed();
             let rxla_emit::Element::One(start) = self.register(b, value) else { continue };
@@ -199,7 +293,7 @@ impl Driver<'_> {
             };
             let start = b.binary(least, start, zero);
             let start = b.binary(most, start, room);
-            let step = b.index(stride as i64 * width);
+            let step = b.index(step);
             let bytes = b.mul(start, step);
             address = b.offset(address, bytes);
         }

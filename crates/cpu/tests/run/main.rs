@@ -10,6 +10,7 @@ mod meetings;
 mod memory;
 mod runtime;
 mod sparse;
+mod stacks;
 mod subnormals;
 mod transfers;
 

@@ -21,6 +21,7 @@ mod scatter;
 pub(crate) mod sets;
 mod shared;
 mod shares;
+mod stream;
 mod strips;
 pub(crate) mod transpose;
 pub(crate) mod units;
@@ -50,7 +51,7 @@ use vector::Streams;
 /// A type that sums are computed in. Integers wrap.
 pub(crate) trait Compute: Copy + PartialEq + Send + Sync + 'static {
     const ZERO: Self;
-    /// Steps of k that are computed at once, at most; see [`block`].
+    /// Steps of k that are computed at once, at most.
     const BLOCK: usize;
     /// Steps of k that one packed value holds.
     const STEPS: usize = 1;
@@ -177,19 +178,6 @@ unsafe impl<T> Send for Product<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Product<'_, T> {}
 
-/// Steps of k that are computed at once, at most.
-fn block<T: Compute>(direct: bool) -> usize {
-    match (direct, sets::best() == Set::Avx512) {
-        (false, _) => T::BLOCK,
-        (true, true) => T::BLOCK / 2,
-        (true, false) => NEAR_ROWS,
-    }
-}
-
-/// Rows of a right operand read in place that are gone through before the tile beside is computed: so few that the
-/// pages on which they lie, one each at worst, are those that the processor still knows when it reads on.
-const NEAR_ROWS: usize = 64;
-
 /// Work below which threads cost more than they save, in multiplications.
 const SERIAL: usize = 1 << 16;
 /// Rows up to which packing the right operand does not pay.
@@ -257,10 +245,11 @@ pub(crate) unsafe fn multiply<T: Compute>(
     let threads = if work < SERIAL { 1 } else { context.threads() };
     let direct = product.b.direct
         && m <= FEW_ROWS
+        && k > 0
         && in_panels(product.n, 2 * kernels.lanes)
         && product.k.stride(1).is_some();
     // An empty sum still writes zeros.
-    let blocks = k.div_ceil(block::<T>(direct)).max(1);
+    let blocks = k.div_ceil(T::BLOCK).max(1);
     let depth = k.div_ceil(blocks).next_multiple_of(T::STEPS.max(2));
     let job = Job { product, kernels, strided: T::strided(), depth, direct };
     if let Some(shares) = shares::count(&job) {
@@ -400,6 +389,11 @@ impl<T: Compute> Job<'_, T> {
         sum: Range<usize>,
         workspace: &mut Workspace<T>,
     ) -> Result<()> {
+        if self.direct {
+            debug_assert_eq!(sum, 0..self.product.k.len());
+            // SAFETY: the caller's promise.
+            return unsafe { self.stream(rows, columns, workspace) };
+        }
         let Job { product, kernels, .. } = *self;
         let k = sum.end;
         let Workspace { steps, places, row_places, column_places, next_places, .. } = workspace;
@@ -411,9 +405,8 @@ impl<T: Compute> Job<'_, T> {
         // For a tile that cannot be written in place.
         let spare = room::<T>(tile, panels::spare(kernels))?;
         let panels = columns.len().div_ceil(width);
-        // Where columns are read in place, the last ones may not fill a vector.
         let panel_size = width * (values + T::HEAD);
-        let right = room::<T>(right, if self.direct { 1 } else { panels } * panel_size)?;
+        let right = room::<T>(right, panels * panel_size)?;
         product.n.offsets(1, columns.start, columns.len(), column_places);
         let all_dense = is_arithmetic(column_places) == Some(1);
         // Tiles of nearly the same height.
@@ -444,7 +437,7 @@ impl<T: Compute> Job<'_, T> {
             let add = block > 0;
             let lines = Lines::of(self, steps_a, column_places, all_dense, panels);
             let near = lines.as_ref().and_then(|_| self.near_columns(&columns, k0, depth));
-            if !self.direct && near.is_none() {
+            if near.is_none() {
                 let at_once = at_once(width, product.b.width);
                 for panel in (0..panels).step_by(at_once) {
                     let into = right.wrapping_add(panel * panel_size);
@@ -469,8 +462,7 @@ impl<T: Compute> Job<'_, T> {
                 let (first, height) = (following.start, following.len());
                 following = following.end..edge(tiles.min(tile + 2));
                 product.m.offsets(0, first, height, row_places);
-                let in_place =
-                    if self.direct { None } else { self.in_place(row_places, steps_a, panels) };
+                let in_place = self.in_place(row_places, steps_a, panels);
                 let (a, how) = in_place.unwrap_or_else(|| {
                     // SAFETY: the room is large enough; the matrix is the caller's promise.
                     unsafe {
@@ -479,7 +471,6 @@ impl<T: Compute> Job<'_, T> {
                     (left.cast_const(), Rows::Packed)
                 });
                 product.m.offsets(1, first, height, row_places);
-                let row_step = is_arithmetic(row_places);
                 next_places.clear();
                 let follows =
                     in_place.is_some() && are_short(steps_a.places.len() * product.a.width);
@@ -487,53 +478,15 @@ impl<T: Compute> Job<'_, T> {
                     product.m.offsets(0, following.start, following.len(), next_places);
                 }
                 let mut next = next_places.chunks(height.div_ceil(panels));
-                if !self.direct {
-                    let b = right.cast_const();
-                    let places = column_places.as_slice();
-                    let packed =
-                        Packed { b, size: panel_size, values, places, dense: all_dense, add };
-                    let before = |_| {
-                        prefetch_rows(product.a, next.next().unwrap_or_default(), steps_a);
-                        None
-                    };
-                    // SAFETY: packed above, and the room is enough; the result is the caller's promise.
-                    unsafe {
-                        self.put_panels((a, how), row_places, &packed, 0..panels, spare, before)
-                    };
-                    continue;
-                }
-                for panel in 0..panels {
-                    let first = panel * width;
-                    let count = width.min(columns.len() - first);
+                let b = right.cast_const();
+                let places = column_places.as_slice();
+                let packed = Packed { b, size: panel_size, values, places, dense: all_dense, add };
+                let before = |_| {
                     prefetch_rows(product.a, next.next().unwrap_or_default(), steps_a);
-                    let vectors = count.div_ceil(kernels.lanes);
-                    let lanes = vectors * kernels.lanes;
-                    let (b, b_step) = if count == lanes {
-                        let start = product.n.offset(0, columns.start + first);
-                        let start = start + steps_b.places.first().copied().unwrap_or(0);
-                        let data = product.b.data.cast::<T>().wrapping_offset(start);
-                        (data, product.k.stride(1).unwrap_or(0) as usize)
-                    } else {
-                        pack_panels(panel, 1, lanes, right);
-                        (right.cast_const(), lanes)
-                    };
-                    let column_places = &column_places[first..first + count];
-                    let dense = all_dense || is_arithmetic(column_places) == Some(1);
-                    let task = Tile {
-                        k: values,
-                        a,
-                        b,
-                        b_step: b_step as isize,
-                        start: std::ptr::null(),
-                        c: spare,
-                        c_step: lanes as isize,
-                        add,
-                        ask: None,
-                    };
-                    // SAFETY: packed above, and the room is enough for the largest tile; the result
-                    // is the caller's promise.
-                    unsafe { self.put(task, how, row_places, row_step, column_places, dense) };
-                }
+                    None
+                };
+                // SAFETY: packed above, and the room is enough; the result is the caller's promise.
+                unsafe { self.put_panels((a, how), row_places, &packed, 0..panels, spare, before) };
             }
         }
         Ok(())

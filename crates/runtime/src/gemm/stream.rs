@@ -1,0 +1,134 @@
+//! Products of a few rows with a matrix that is read where it is: it goes by once, some steps of k of a stretch of
+//! columns at a time, in the order in which it lies, and every line of it is asked for before its turn. The sums of
+//! the stretch stay in the first cache meanwhile.
+
+use std::ops::Range;
+
+use rxla_base::Result;
+
+use super::micro::Tile;
+use super::pack::prefetch;
+use super::{Compute, Job, Rows, Workspace, is_arithmetic, panels, room};
+
+/// Steps of k that go by at a time.
+const STEPS: usize = 32;
+/// Panels that are asked for ahead.
+const AHEAD: usize = 2;
+/// Bytes of sums that stay near.
+const NEAR: usize = 16 << 10;
+
+impl<T: Compute> Job<'_, T> {
+    /// Computes a part of the result.
+    ///
+    /// # Safety
+    ///
+    /// As for [`super::multiply`]; the right operand can be read where it is.
+    pub(super) unsafe fn stream(
+        &self,
+        rows: Range<usize>,
+        columns: Range<usize>,
+        workspace: &mut Workspace<T>,
+    ) -> Result<()> {
+        let Job { product, kernels, depth, .. } = *self;
+        debug_assert!(product.round.is_none(), "sums of several blocks are not rounded");
+        let (k, lanes) = (product.k.len(), kernels.lanes);
+        let (width, height) = (2 * lanes, kernels.rows);
+        let tiles = rows.len().div_ceil(height);
+        if tiles == 0 || columns.is_empty() {
+            return Ok(());
+        }
+        // Tiles of nearly the same height.
+        let edge = |tile: usize| tile * rows.len() / tiles;
+        let Workspace { steps: [steps_a, steps_b], places, row_places, column_places, .. } =
+            workspace;
+        let Workspace { left, right, tile, .. } = workspace;
+        let left = room::<T>(left, rows.len() * depth)?;
+        let right = room::<T>(right, width * depth)?;
+        let spare = room::<T>(tile, panels::spare(kernels))?;
+        product.n.offsets(1, columns.start, columns.len(), column_places);
+        let dense = is_arithmetic(column_places) == Some(1);
+        let b_step = product.k.stride(1).unwrap_or(0);
+        let stretch = (NEAR / size_of::<T>() / rows.len()).next_multiple_of(width);
+        for k0 in (0..k).step_by(depth) {
+            let k1 = k.min(k0 + depth);
+            product.k.offsets(0, k0, k1 - k0, &mut steps_a.places);
+            steps_a.find_runs();
+            for tile in 0..tiles {
+                let rows = rows.start + edge(tile)..rows.start + edge(tile + 1);
+                product.m.offsets(0, rows.start, rows.len(), row_places);
+                let into = left.wrapping_add(edge(tile) * (k1 - k0));
+                // SAFETY: the room is large enough; the matrix is the caller's promise.
+                unsafe {
+                    (product.a.pack)(product.a.data, row_places, steps_a, rows.len(), 0, into)
+                };
+            }
+            product.m.offsets(1, rows.start, rows.len(), row_places);
+            for begin in (columns.start..columns.end).step_by(stretch) {
+                let end = columns.end.min(begin + stretch);
+                let panels = (end - begin).div_ceil(width);
+                // Where some steps of a panel begin.
+                let place = |panel: usize, k: usize| {
+                    let place = product.n.offset(0, begin + panel * width) + product.k.offset(1, k);
+                    product.b.data.cast::<T>().wrapping_offset(place)
+                };
+                for kk in (k0..k1).step_by(STEPS) {
+                    let some = STEPS.min(k1 - kk);
+                    for panel in 0..panels {
+                        let (later, next) = match panel + AHEAD < panels {
+                            true => (panel + AHEAD, kk),
+                            false => ((panel + AHEAD - panels).min(panels - 1), kk + STEPS),
+                        };
+                        if next < k1 {
+                            let from = place(later, next);
+                            for step in 0..STEPS.min(k1 - next) as isize {
+                                for line in (0..width * size_of::<T>()).step_by(64) {
+                                    let row = from.wrapping_offset(step * b_step);
+                                    prefetch(row.wrapping_byte_add(line));
+                                }
+                            }
+                        }
+                        let first = begin + panel * width;
+                        let count = width.min(end - first);
+                        let vectors = count.div_ceil(lanes);
+                        let (b, b_step) = if count == vectors * lanes {
+                            (place(panel, kk), b_step)
+                        } else {
+                            product.n.offsets(0, first, count, places);
+                            product.k.offsets(1, kk, some, &mut steps_b.places);
+                            steps_b.find_runs();
+                            let (data, lanes) = (product.b.data, vectors * lanes);
+                            // SAFETY: the room is large enough; the matrix is the caller's promise.
+                            unsafe { (product.b.pack)(data, places, steps_b, lanes, 0, right) };
+                            (right.cast_const(), lanes as isize)
+                        };
+                        let first = first - columns.start;
+                        let columns = &column_places[first..first + count];
+                        let dense = dense || is_arithmetic(columns) == Some(1);
+                        for tile in 0..tiles {
+                            let height = edge(tile + 1) - edge(tile);
+                            let rows = &row_places[edge(tile)..edge(tile + 1)];
+                            let a = edge(tile) * (k1 - k0) + (kk - k0) * height;
+                            let task = Tile {
+                                k: some,
+                                a: left.wrapping_add(a).cast_const(),
+                                b,
+                                b_step,
+                                start: std::ptr::null(),
+                                c: spare,
+                                c_step: (vectors * lanes) as isize,
+                                add: kk > 0,
+                                ask: None,
+                            };
+                            let row_step = is_arithmetic(rows);
+                            // SAFETY: packed above, or the caller's promise, as the result is; there is room.
+                            unsafe {
+                                self.put(task, Rows::Packed, rows, row_step, columns, dense);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
