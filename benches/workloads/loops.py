@@ -314,3 +314,37 @@ def scan_small_net_sgd():
     layers = zip(sizes[:-1], sizes[1:])
     params = [(normal(n, m, seed=n) * np.float32(n**-0.5), np.zeros(m, np.float32)) for n, m in layers]
     return program, [params, normal(20, 256, 8), normal(20, 256, 4, seed=1)]
+
+
+def scanned_layers(rows):
+    """Layers of a transformer as large models are written: one layer in a scan over stacks of its weights."""
+    layers, width = 12, 768
+
+    def program(params, x):
+        def layer(x, p):
+            h = x * lax.rsqrt((x * x).mean(-1, keepdims=True) + np.float32(1e-6))
+            x = x + jnp.tanh(h @ p["mix"]) @ p["out"]
+            return x + jax.nn.gelu(x @ p["up"]) @ p["down"], None
+
+        return lax.scan(layer, x, params)[0]
+
+    def stack(n, m, seed):
+        return normal(layers, n, m, seed=seed) * np.float32(0.02)
+
+    params = {
+        "mix": stack(width, width, 1),
+        "out": stack(width, width, 2),
+        "up": stack(width, 4 * width, 3),
+        "down": stack(4 * width, width, 4),
+    }
+    return program, [params, normal(rows, width)]
+
+
+@workload("loops", tolerance=1e-3)
+def scan_layers_1_row():
+    return scanned_layers(1)
+
+
+@workload("loops", tolerance=1e-3)
+def scan_layers_8_rows():
+    return scanned_layers(8)
