@@ -200,6 +200,7 @@ fn own(module: &Module, id: InstructionId) -> Cost {
             2.0 * result + (1..instruction.operands().len()).map(size_of).sum::<f64>()
         }
         Op::DynamicUpdateSlice(_) => 2.0 * size_of(1),
+        Op::Fusion(fusion) => fused_bytes(module, fusion.calls).unwrap_or(result + all_operands()),
         _ => result + all_operands(),
     };
     let mut cost = Cost { bytes: moved, ..Cost::default() };
@@ -223,6 +224,35 @@ fn own(module: &Module, id: InstructionId) -> Cost {
         _ => {}
     }
     cost
+}
+
+/// What a fusion moves: of what is only sliced in it, or updated, the parts.
+fn fused_bytes(module: &Module, computation: ComputationId) -> Option<f64> {
+    let content = module.get_computation(computation)?;
+    let size = |id: InstructionId| bytes(&module[id].shape);
+    let read = |parameter: InstructionId| {
+        let part = |user: &InstructionId| {
+            let instruction = &module[*user];
+            let [first, others @ ..] = instruction.operands() else { return size(parameter) };
+            match &instruction.op {
+                _ if *first != parameter || others.contains(&parameter) => size(parameter),
+                Op::Slice(_) | Op::DynamicSlice(_) | Op::Gather(_) => size(*user),
+                Op::DynamicUpdateSlice(_) => 0.0,
+                _ => size(parameter),
+            }
+        };
+        module[parameter].users().iter().map(part).sum::<f64>().min(size(parameter))
+    };
+    let written = |root: InstructionId| match (&module[root].op, module[root].operands()) {
+        (Op::DynamicUpdateSlice(_), [_, update, ..]) => size(*update),
+        _ => size(root),
+    };
+    let root = content.try_root()?;
+    let results = match &module[root].op {
+        Op::Tuple(_) => module[root].operands().iter().map(|&id| written(id)).sum(),
+        _ => written(root),
+    };
+    Some(results + content.parameters().iter().map(|&parameter| read(parameter)).sum::<f64>())
 }
 
 /// The shape of an operand; none where a module that was not verified lacks it.
@@ -347,6 +377,32 @@ ENTRY main {
         assert_eq!(total.flops, 320.0 + 128.0 + 16.0);
         let fused = module[named(&module, "e")].parent();
         assert_eq!((costs.runs(module.entry()), costs.runs(fused)), (1.0, 10.0));
+    }
+
+    #[test]
+    fn fusions_read_and_write_parts_of_what_they_slice_and_update() {
+        let text = "HloModule m
+            f {
+              w = f32[6,4,8] parameter(0)
+              i = s32[] parameter(1)
+              out = f32[6,4] parameter(2)
+              zero = s32[] constant(0)
+              part = f32[1,4,8] dynamic-slice(w, i, zero, zero), dynamic_slice_sizes={1,4,8}
+              layer = f32[4,8] reshape(part)
+              x = f32[1,8] parameter(3)
+              product = f32[1,4] dot(x, layer), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+              ROOT updated = f32[6,4] dynamic-update-slice(out, product, i, zero)
+            }
+            ENTRY e {
+              w = f32[6,4,8] parameter(0)
+              i = s32[] parameter(1)
+              out = f32[6,4] parameter(2)
+              x = f32[1,8] parameter(3)
+              ROOT r = f32[6,4] fusion(w, i, out, x), kind=kOutput, calls=f
+            }";
+        let module = parse(text, &ParseOptions::default()).unwrap().module;
+        let cost = Costs::of(&module).instruction(named(&module, "r"));
+        assert_eq!((cost.flops, cost.bytes), (2.0 * 4.0 * 8.0, 4.0 * (32.0 + 1.0 + 8.0 + 4.0)));
     }
 
     #[test]

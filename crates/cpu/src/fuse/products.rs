@@ -14,40 +14,40 @@ use crate::program::lies_evenly;
 
 /// Makes the fusions of a computation and returns how many.
 pub(super) fn fuse(module: &mut Module, computation: ComputationId, cx: &Context) -> u64 {
-    let mut made = 0;
-    // All of them before the first is made: slices and updates go with it.
-    let is_dot = |id: &InstructionId| matches!(module[*id].op, Op::Dot(_));
-    let dots: Vec<InstructionId> =
-        module.post_order(computation).into_iter().filter(is_dot).collect();
-    for dot in dots {
+    let order = module.post_order(computation);
+    let dots = order.iter().copied().filter(|&id| {
         // What is small is computed by a kernel of ours.
-        if module[dot].has_control_edges() || crate::kernels::supports(module, dot) {
-            continue;
-        }
+        let free = !module[id].has_control_edges();
+        matches!(module[id].op, Op::Dot(_)) && free && !crate::kernels::supports(module, id)
+    });
+    let dots: Vec<InstructionId> = dots.collect();
+    if dots.is_empty() {
+        return 0;
+    }
+    // All of them before the first is made: slices and updates go with it.
+    let updates = Updates::new(module, &order);
+    let slices: Vec<_> = dots.iter().map(|&dot| slices_of(module, &updates, dot)).collect();
+    let mut made = 0;
+    for (dot, slices) in dots.into_iter().zip(slices) {
         let update = update_of(module, dot).unwrap_or_default();
-        let mut slices = slices_of(module, dot);
-        if !slices.is_empty() {
-            let order = module.post_order(computation);
-            let updates = Updates::new(module, &order);
-            slices.retain(|slice| !updates.are_between(slice[0], dot));
-        }
         let seen = masked::seen_columns(module, dot);
         if slices.is_empty() && update.is_empty() && seen.is_none() {
             continue;
         }
-        made += u64::from(build(module, dot, &slices.concat(), &update, seen, cx));
+        made += u64::from(build(module, dot, &slices, &update, seen, cx));
     }
     made
 }
 
-/// The slices that a product reads where they lie, each with the reshapes of it.
-fn slices_of(module: &Module, dot: InstructionId) -> Vec<Vec<InstructionId>> {
-    let stored = |slice: &Vec<InstructionId>| {
+/// The slices that a product reads where they lie, with the reshapes of each.
+fn slices_of(module: &Module, updates: &Updates<'_>, dot: InstructionId) -> Vec<InstructionId> {
+    let stays = |slice: &Vec<InstructionId>| {
         // What others compute as they need it is computed for the slice alone.
-        role(module, origin(module, module[slice[0]].operands()[0])) != Role::Lazy
+        let stored = role(module, origin(module, module[slice[0]].operands()[0])) != Role::Lazy;
+        stored && !updates.are_between(slice[0], dot)
     };
     let operands = module[dot].operands().iter();
-    operands.filter_map(|&operand| slice(module, operand)).filter(stored).collect()
+    operands.filter_map(|&operand| slice(module, operand)).filter(stays).flatten().collect()
 }
 
 /// A slice and the reshapes of it that an operand is, if its elements lie evenly.

@@ -18,8 +18,8 @@ struct Part<'m> {
     /// The operand.
     operand: usize,
     whole: &'m ArrayShape,
-    /// Where the part begins, in each dimension of the operand, and how many places are free there.
-    starts: Vec<(Start, i64)>,
+    /// Where the part begins in each dimension of the operand.
+    starts: Vec<Start>,
     /// What the product sees of it, and how far its elements lie apart.
     seen: &'m ArrayShape,
     strides: Vec<isize>,
@@ -29,8 +29,11 @@ struct Part<'m> {
 #[derive(Clone, Copy)]
 enum Start {
     At(i64),
-    /// An operand of the fusion says so.
-    Operand(usize),
+    /// An operand of the fusion says so, where so many places are free.
+    Operand {
+        number: usize,
+        room: i64,
+    },
 }
 
 struct Product<'m> {
@@ -95,7 +98,7 @@ fn read(module: &Module, id: InstructionId) -> Option<Product<'_>> {
         let (whole, operand) = (shape(whole)?, number(whole)?);
         let starts = match &module[slice].op {
             Op::DynamicSlice(_) => dynamic_starts(module, whole, &shape(slice)?.dims, starts)?,
-            Op::Slice(op) => op.slice.iter().map(|slice| (Start::At(slice.start), 0)).collect(),
+            Op::Slice(op) => op.slice.iter().map(|slice| Start::At(slice.start)).collect(),
             _ => return None,
         };
         Some(Part { operand, whole, starts, seen, strides: part_strides(module, slice, id)? })
@@ -105,17 +108,17 @@ fn read(module: &Module, id: InstructionId) -> Option<Product<'_>> {
     description(&product).is_some().then_some(product)
 }
 
-/// What a parameter of a fused computation says of where parts begin, and the places that are free.
+/// Where parts of such sizes begin, of which parameters of a fused computation tell.
 fn dynamic_starts(
     module: &Module,
     whole: &ArrayShape,
     sizes: &[i64],
     starts: &[InstructionId],
-) -> Option<Vec<(Start, i64)>> {
+) -> Option<Vec<Start>> {
     let start = |(dimension, &id): (usize, &InstructionId)| match &module[id].op {
         Op::Parameter(parameter) => {
-            let operand = usize::try_from(parameter.number).ok()?;
-            Some((Start::Operand(operand), whole.dims[dimension] - sizes[dimension]))
+            let number = usize::try_from(parameter.number).ok()?;
+            Some(Start::Operand { number, room: whole.dims[dimension] - sizes[dimension] })
         }
         _ => None,
     };
@@ -192,7 +195,7 @@ impl Driver<'_> {
         let Some(mut description) = description(&product) else { return Ok(false) };
         let operands = arrays(&compute.operands);
         // What is sliced elsewhere each time is another part each time.
-        let moves = |&(start, _): &(Start, i64)| matches!(start, Start::Operand(_));
+        let moves = |start: &Start| matches!(start, Start::Operand { .. });
         let whole =
             |side: &Part<'_>| (!side.starts.iter().any(moves)).then(|| operands[side.operand]);
         description[KEPT] = self.keep(product.sides.each_ref().map(whole));
@@ -270,16 +273,16 @@ impl Driver<'_> {
         let operands = arrays(&compute.operands);
         let mut address = base;
         let width = part.whole.element_type.byte_width() as i64;
-        for (&(start, room), stride) in part.starts.iter().zip(strides(part.whole)) {
+        for (&start, stride) in part.starts.iter().zip(strides(part.whole)) {
             let step = stride as i64 * width;
-            let start = match start {
+            let (start, room) = match start {
                 Start::At(start) => {
                     let bytes = b.index(start * step);
                     address = b.offset(address, bytes);
                     continue;
                 }
-                Start::Operand(_) if room == 0 => continue,
-                Start::Operand(start) => start,
+                Start::Operand { room: 0, .. } => continue,
+                Start::Operand { number, room } => (number, room),
             };
             let value = operands[start];
             let signed = self.shape(value).element_type.is_signed();
