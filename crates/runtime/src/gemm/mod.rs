@@ -4,8 +4,9 @@
 //! The work is blocked as usual: pieces of both operands are packed so that a micro-kernel reads them in
 //! order. Threads share rectangles of the result ([`grid`]); each packs what it needs, so that nobody waits
 //! for anybody, or, where matrices are large, what all need is packed by all ([`shared`], [`strips`]). Small
-//! ones are read where they are ([`near`]), and so are matrices that a few rows are multiplied with ([`stream`]). Sums are split only where they are long and few, and, as k is cut into blocks,
-//! by sizes alone ([`shares`]), so results are the same for any number of threads.
+//! ones are read where they are ([`near`]), and so are matrices that a few rows are multiplied with ([`stream`]).
+//! Sums are split only where they are long and few, and, as k is cut into blocks, by sizes alone ([`shares`]), so
+//! results are the same for any number of threads.
 
 pub(crate) mod axis;
 pub(crate) mod few;

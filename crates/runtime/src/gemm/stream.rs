@@ -79,13 +79,7 @@ impl<T: Compute> Job<'_, T> {
                             false => ((panel + AHEAD - panels).min(panels - 1), kk + STEPS),
                         };
                         if next < k1 {
-                            let from = place(later, next);
-                            for step in 0..STEPS.min(k1 - next) as isize {
-                                for line in (0..width * size_of::<T>()).step_by(64) {
-                                    let row = from.wrapping_offset(step * b_step);
-                                    prefetch(row.wrapping_byte_add(line));
-                                }
-                            }
+                            ask(place(later, next), STEPS.min(k1 - next), b_step, width);
                         }
                         let first = begin + panel * width;
                         let count = width.min(end - first);
@@ -130,5 +124,15 @@ impl<T: Compute> Job<'_, T> {
             }
         }
         Ok(())
+    }
+}
+
+/// Asks for so many steps of a panel of columns.
+fn ask<T>(from: *const T, steps: usize, step: isize, width: usize) {
+    for number in 0..steps as isize {
+        let row = from.wrapping_offset(number * step);
+        for line in (0..width * size_of::<T>()).step_by(64) {
+            prefetch(row.wrapping_byte_add(line));
+        }
     }
 }
