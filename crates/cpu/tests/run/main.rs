@@ -17,7 +17,7 @@ mod transfers;
 use std::sync::Arc;
 
 use loops::COUNT;
-use rxla_cpu::{Options, compile};
+use rxla_cpu::{Executable, Options, compile};
 use rxla_hlo::literal::{Tolerance, compare};
 use rxla_hlo::text::{ParseOptions, parse, parse_literal};
 use rxla_hlo::{Literal, Module};
@@ -56,6 +56,15 @@ fn check_within(text: &str, inputs: &[&str], tolerance: Tolerance) {
                 panic!("{difference:?}\n{text}");
             }
         }
+    }
+}
+
+/// Runs a program once and compares with the interpreter.
+fn agrees(module: &Arc<Module>, program: &Executable, inputs: Vec<Literal>, tolerance: Tolerance) {
+    let expected = Interpreter::new(module.clone()).run(inputs.clone(), &World::default()).unwrap();
+    let found = program.run(inputs, World::default).unwrap();
+    for (found, expected) in found.iter().zip(&leaves(expected)) {
+        compare(expected, found, tolerance).unwrap();
     }
 }
 

@@ -2,10 +2,9 @@
 
 use rxla_cpu::{Options, compile, optimize};
 use rxla_hlo::Literal;
-use rxla_hlo::literal::{Tolerance, compare};
-use rxla_interpreter::{Interpreter, Options as World};
+use rxla_hlo::literal::Tolerance;
 
-use crate::{leaves, module};
+use crate::{agrees, module};
 
 /// A mask by `row + start` and `column`, over a product of 40 rows and 300 columns.
 const PROGRAM: &str = "
@@ -51,12 +50,7 @@ fn check(mask: &str, sides: &str, marked: bool) {
             Literal::from_values([1, 300, 64], &wave(300 * 64)),
             Literal::from_values([], &[start]),
         ];
-        let expected =
-            Interpreter::new(module.clone()).run(inputs.clone(), &World::default()).unwrap();
-        let found = executable.run(inputs, World::default).unwrap();
-        for (found, expected) in found.iter().zip(&leaves(expected)) {
-            compare(expected, found, Tolerance::within(2e-6, 1e-4)).unwrap();
-        }
+        agrees(&module, &executable, inputs, Tolerance::within(2e-6, 1e-4));
     }
 }
 

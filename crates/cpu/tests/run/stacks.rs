@@ -2,11 +2,10 @@
 //! that are another view of the same places and such that are not.
 
 use rxla_cpu::{Options, compile, optimize};
-use rxla_hlo::literal::{Tolerance, compare};
+use rxla_hlo::literal::Tolerance;
 use rxla_hlo::{ElementType, Literal};
-use rxla_interpreter::{Interpreter, Options as World};
 
-use crate::{leaves, module};
+use crate::{agrees, module};
 
 /// Compares with the interpreter, for all places; so many products are to read or write parts in place.
 fn check(body: &str, in_place: usize) {
@@ -30,12 +29,7 @@ fn check(body: &str, in_place: usize) {
                 Literal::from_values(shape.dims.clone(), &wave)
             })
             .collect();
-        let expected =
-            Interpreter::new(module.clone()).run(inputs.clone(), &World::default()).unwrap();
-        let found = executable.run(inputs, World::default).unwrap();
-        for (found, expected) in found.iter().zip(&leaves(expected)) {
-            compare(expected, found, Tolerance::within(1e-5, 1e-4)).unwrap();
-        }
+        agrees(&module, &executable, inputs, Tolerance::within(1e-5, 1e-4));
     }
 }
 

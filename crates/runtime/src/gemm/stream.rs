@@ -43,7 +43,7 @@ impl<T: Compute> Job<'_, T> {
             workspace;
         let Workspace { left, right, tile, .. } = workspace;
         let left = room::<T>(left, rows.len() * depth)?;
-        let right = room::<T>(right, width * depth)?;
+        let right = room::<T>(right, width * STEPS)?;
         let spare = room::<T>(tile, panels::spare(kernels))?;
         product.n.offsets(1, columns.start, columns.len(), column_places);
         let dense = is_arithmetic(column_places) == Some(1);
