@@ -3,7 +3,7 @@
 //! and execute other programs.
 
 use std::any::Any;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::OnceLock;
 
 use rxla_base::{Error, Result};
 use rxla_hlo::op::CustomCallApiVersion;
@@ -31,7 +31,7 @@ pub struct CustomCall<'a> {
 /// What a host keeps for one call of a loaded program from its first execution to the end of the
 /// program.
 #[derive(Default)]
-pub struct Kept(Mutex<Option<Arc<dyn Any + Send + Sync>>>);
+pub struct Kept(OnceLock<Box<dyn Any + Send + Sync>>);
 
 impl Kept {
     /// What is kept, made by `make` if there is nothing yet. No lock is held while it runs; should
@@ -39,21 +39,17 @@ impl Kept {
     pub fn get_or_make<T: Send + Sync + 'static>(
         &self,
         make: impl FnOnce() -> Result<T>,
-    ) -> Result<Arc<T>> {
-        if let Some(kept) = self.get() {
-            return Ok(kept);
+    ) -> Result<&T> {
+        if self.0.get().is_none() {
+            // What came first stays.
+            let _ = self.0.set(Box::new(make()?));
         }
-        let made: Arc<dyn Any + Send + Sync> = Arc::new(make()?);
-        self.lock().get_or_insert(made);
         self.get().ok_or_else(|| Error::internal("two hosts keep things for one custom call"))
     }
 
-    fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
-        self.lock().clone()?.downcast().ok()
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Arc<dyn Any + Send + Sync>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What is kept, if there is something of this type.
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
+        self.0.get()?.downcast_ref()
     }
 }
 

@@ -104,9 +104,12 @@ pub fn read_strided_into(
     let (count, extent) = checked(source.len(), dims, strides, width)?;
     is_as_long(target.len(), count, width)?;
     // In bounds: `checked` has compared the extent with the slice.
-    with_width!(width, |w| for_each_place(dims, strides, |place, offset| {
-        let (from, at) = ((offset - extent.lowest) as usize, place * w);
-        target[at..at + w].copy_from_slice(&source[from..from + w]);
+    with_width!(width, |w| for_each_run(dims, strides, |run| {
+        let mut from = run.offset - extent.lowest;
+        for element in target[run.place * w..][..run.count * w].chunks_exact_mut(w) {
+            element.copy_from_slice(&source[from as usize..][..w]);
+            from += run.stride;
+        }
     }));
     Ok(())
 }
@@ -121,9 +124,12 @@ pub fn write_strided(
 ) -> Result<()> {
     let (count, extent) = checked(target.len(), dims, strides, width)?;
     is_as_long(source.len(), count, width)?;
-    with_width!(width, |w| for_each_place(dims, strides, |place, offset| {
-        let (to, at) = ((offset - extent.lowest) as usize, place * w);
-        target[to..to + w].copy_from_slice(&source[at..at + w]);
+    with_width!(width, |w| for_each_run(dims, strides, |run| {
+        let mut to = run.offset - extent.lowest;
+        for element in source[run.place * w..][..run.count * w].chunks_exact(w) {
+            target[to as usize..][..w].copy_from_slice(element);
+            to += run.stride;
+        }
     }));
     Ok(())
 }
@@ -171,16 +177,24 @@ fn checked(
     Ok((count, extent))
 }
 
-/// Visits each element: its place in row-major order and its byte offset. The last two dimensions are
-/// visited by tiles, so that both sides stay in the cache when one is the other transposed.
-fn for_each_place(dims: &[i64], strides: &[i64], mut visit: impl FnMut(usize, i64)) {
+/// Elements that follow each other in row-major order.
+struct Run {
+    /// Of the first of them in that order.
+    place: usize,
+    count: usize,
+    /// Where the first one is, in bytes, and how far from it the next one.
+    offset: i64,
+    stride: i64,
+}
+
+/// Visits all elements. The last two dimensions are visited by tiles, so that both sides stay in the cache when
+/// one is the other transposed.
+fn for_each_run(dims: &[i64], strides: &[i64], mut visit: impl FnMut(Run)) {
     const TILE: usize = 16;
     let [outer @ .., rows, columns] = dims else {
-        let mut place = 0;
-        return for_each_offset(dims, strides, |offset| {
-            visit(place, offset);
-            place += 1;
-        });
+        let count = dims.first().map_or(1, |&size| size as usize);
+        let stride = strides.first().copied().unwrap_or(0);
+        return visit(Run { place: 0, count, offset: 0, stride });
     };
     let (rows, columns) = (*rows as usize, *columns as usize);
     let [outer_strides @ .., down, across] = strides else { return };
@@ -188,11 +202,11 @@ fn for_each_place(dims: &[i64], strides: &[i64], mut visit: impl FnMut(usize, i6
     for_each_offset(outer, outer_strides, |start| {
         for top in (0..rows).step_by(TILE) {
             for left in (0..columns).step_by(TILE) {
+                let count = TILE.min(columns - left);
                 for i in top..rows.min(top + TILE) {
-                    let (place, offset) = (first + i * columns, start + i as i64 * down);
-                    for j in left..columns.min(left + TILE) {
-                        visit(place + j, offset + j as i64 * across);
-                    }
+                    let place = first + i * columns + left;
+                    let offset = start + i as i64 * down + left as i64 * across;
+                    visit(Run { place, count, offset, stride: *across });
                 }
             }
         }

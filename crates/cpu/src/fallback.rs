@@ -135,37 +135,36 @@ unsafe fn call_in_place(
         Shape::Tuple(elements) => &elements[..],
         single => std::slice::from_ref(single),
     };
-    let (Some(operand_sizes), Some(result_sizes)) = (sizes(operand_shapes), sizes(result_shapes))
-    else {
-        return Ok(false);
-    };
     // SAFETY: the caller's promise: each array has its address, and its bytes; results overlap nothing.
-    let (operands, mut results) = unsafe {
-        let operands = operand_sizes.iter().enumerate().map(|(number, &size)| match size {
-            0 => &[][..],
-            _ => std::slice::from_raw_parts(*operands.add(number), size),
+    let (operands, results) = unsafe {
+        let operands = sizes(operand_shapes).map(|(number, size)| match size? {
+            0 => Some(&[][..]),
+            size => Some(std::slice::from_raw_parts(*operands.add(number), size)),
         });
-        let results = result_sizes.iter().enumerate().map(|(number, &size)| match size {
-            0 => &mut [][..],
-            _ => {
+        let results = sizes(result_shapes).map(|(number, size)| match size? {
+            0 => Some(&mut [][..]),
+            size => {
                 // What the call leaves is no chance.
                 let result = *results.add(number);
                 result.write_bytes(0, size);
-                std::slice::from_raw_parts_mut(result, size)
+                Some(std::slice::from_raw_parts_mut(result, size))
             }
         });
-        (operands.collect::<Few<_>>(), results.collect::<Few<_>>())
+        (operands.collect::<Option<Few<_>>>(), results.collect::<Option<Few<_>>>())
     };
+    let (Some(operands), Some(mut results)) = (operands, results) else { return Ok(false) };
     session.call_in_place(id, &operands, &mut results)
 }
 
 /// A list that is short as a rule.
 type Few<T> = SmallVec<[T; 8]>;
 
-/// The bytes of each array; `None` if there is something else than arrays and tokens.
-fn sizes<'s>(shapes: impl IntoIterator<Item = &'s Shape>) -> Option<Few<usize>> {
+/// The number and the bytes of each array; `None` for what is neither an array nor a token.
+fn sizes<'s>(
+    shapes: impl IntoIterator<Item = &'s Shape>,
+) -> impl Iterator<Item = (usize, Option<usize>)> {
     let arrays = shapes.into_iter().filter(|shape| !matches!(shape, Shape::Token));
-    arrays.map(|shape| shape.as_array()?.byte_size()).collect()
+    arrays.map(|shape| shape.as_array()?.byte_size()).enumerate()
 }
 
 /// A literal with the contents of the addresses that `next` gives.

@@ -88,7 +88,8 @@ struct Compiled {
 
 impl Compiled {
     fn new(executable: Executable, options: rxla_cpu::Options) -> Compiled {
-        Compiled { executable, watched: OnceLock::new(), options, kept: Arc::default() }
+        let kept = KeptByCall::of(executable.module());
+        Compiled { executable, watched: OnceLock::new(), options, kept }
     }
 
     /// What is to run now.

@@ -26,9 +26,9 @@ impl Backend for InterpreterBackend {
     }
 
     fn compile(&self, module: &Arc<Module>, _options: &CompileOptions) -> Result<Box<dyn Program>> {
-        let forecast = forecast(module);
+        let (forecast, kept) = (forecast(module), KeptByCall::of(module));
         let interpreter = Interpreter::new(Arc::clone(module));
-        Ok(Box::new(Interpreted { interpreter, forecast, kept: Arc::default() }))
+        Ok(Box::new(Interpreted { interpreter, forecast, kept }))
     }
 }
 

@@ -1,12 +1,12 @@
 //! The world outside a program as the interpreter asks for it: the client's host, with the
 //! interpreter's names of devices translated to the client's.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use rxla_base::{Error, Result};
 use rxla_hlo::op::CustomCallApiVersion;
-use rxla_hlo::{InstructionId, Literal, Shape};
+use rxla_hlo::{InstructionId, Literal, Module, Op, Shape};
 use rxla_interpreter::{CustomCallRequest, CustomCalls, DeviceId, Options};
 use smallvec::SmallVec;
 
@@ -15,7 +15,16 @@ use crate::compile_options::LogicalDevice;
 use crate::host::{CustomCall, Host, Kept};
 
 /// What the host keeps for each custom call of a program.
-pub(super) type KeptByCall = Mutex<FxHashMap<InstructionId, Arc<Kept>>>;
+pub(super) struct KeptByCall(FxHashMap<InstructionId, Kept>);
+
+impl KeptByCall {
+    /// Nothing yet, for each of a module's.
+    pub(super) fn of(module: &Module) -> Arc<KeptByCall> {
+        let calls =
+            module.instruction_ids().filter(|&id| matches!(module[id].op, Op::CustomCall(_)));
+        Arc::new(KeptByCall(calls.map(|id| (id, Kept::default())).collect()))
+    }
+}
 
 /// The interpreter's name of a device.
 pub(super) fn id(logical: &LogicalDevice) -> DeviceId {
@@ -63,7 +72,7 @@ impl World {
         body: impl FnOnce(&CustomCall<'_>) -> R,
     ) -> R {
         let op = request.op;
-        let aliases: Vec<(usize, usize)> = op
+        let aliases: SmallVec<[(usize, usize); 4]> = op
             .output_to_operand_aliasing
             .iter()
             .filter_map(|alias| {
@@ -77,10 +86,8 @@ impl World {
             .as_ref()
             .filter(|shapes| shapes.len() == count)
             .map(|shapes| shapes.iter().collect());
-        let kept = {
-            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(kept.entry(request.id).or_default())
-        };
+        // A call that is not the program's own is one of this run alone.
+        let fresh = Kept::default();
         body(&CustomCall {
             target: request.target,
             operand_shapes: constrained.as_deref().unwrap_or(request.operand_shapes),
@@ -90,7 +97,7 @@ impl World {
             aliases: &aliases,
             device: self.device(request.device),
             run_id: self.run_id,
-            kept: &kept,
+            kept: self.kept.0.get(&request.id).unwrap_or(&fresh),
         })
     }
 }

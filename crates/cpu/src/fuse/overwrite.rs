@@ -79,15 +79,10 @@ impl<'a> Updates<'a> {
     /// to make a copy of all of it.
     pub(super) fn are_before(&self, id: InstructionId, group: &Group) -> bool {
         let module = self.module;
-        // To go through all of an array once more is as long a way as to copy it.
-        let few = matches!(module[id].op, Op::DynamicSlice(_) | Op::Gather(_) | Op::Slice(_));
-        let worth = |part: Option<usize>| part.is_none_or(|part| few && bytes(module, id) <= part);
         let mut parts =
             module[id].operands().iter().filter(|&&array| is_small_part(module, id, array));
-        parts.any(|array| {
-            let updates = self.of.get(array).into_iter().flatten();
-            let mut updates = updates.filter(|&&(own, part)| own != id && worth(part));
-            updates.any(|&(own, _)| {
+        parts.any(|&array| {
+            self.that_copy(array, id).any(|own| {
                 !group.members.contains(&own)
                     && group.roots.iter().any(|&root| self.needs(root, own))
             })
@@ -97,9 +92,24 @@ impl<'a> Updates<'a> {
     /// Whether a product that reads a slice where it lies would do so after the array has been overwritten.
     pub(super) fn are_between(&self, slice: InstructionId, product: InstructionId) -> bool {
         let array = self.module[slice].operands()[0];
-        let worth = |part: Option<usize>| part.is_none_or(|p| bytes(self.module, slice) <= p);
-        let mut updates = self.of.get(&array).into_iter().flatten();
-        updates.any(|&(own, part)| worth(part) && self.needs(product, own))
+        self.that_copy(array, slice).any(|own| self.needs(product, own))
+    }
+
+    /// Those updates of an array that had better not run before an instruction that reads some of it, since they
+    /// would copy all of the array for it.
+    fn that_copy(
+        &self,
+        array: InstructionId,
+        reader: InstructionId,
+    ) -> impl Iterator<Item = InstructionId> {
+        let module = self.module;
+        // To go through all of an array once more is as long a way as to copy it.
+        let few = matches!(module[reader].op, Op::DynamicSlice(_) | Op::Gather(_) | Op::Slice(_));
+        let worth =
+            move |part: Option<usize>| part.is_none_or(|part| few && bytes(module, reader) <= part);
+        let updates = self.of.get(&array).into_iter().flatten();
+        let others = updates.filter(move |&&(own, part)| own != reader && worth(part));
+        others.map(|&(own, _)| own)
     }
 
     /// Whether an instruction is computed from another.

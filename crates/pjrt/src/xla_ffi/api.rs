@@ -1,6 +1,7 @@
 //! The table of functions that a handler of XLA's FFI gets with its call frame.
 
 use std::alloc::{GlobalAlloc, Layout, System, alloc, dealloc};
+use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_void};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
@@ -23,10 +24,12 @@ pub(crate) struct CallContext<'a> {
     /// The state from the call's instantiation, except during the instantiation.
     instantiated: Option<&'a Instantiated>,
     /// Per stage the state a handler has set.
-    states: Mutex<FxHashMap<ffi::XLA_FFI_ExecutionStage, (TypeId, Raw<c_void>)>>,
+    states: Mutex<[Option<(TypeId, Raw<c_void>)>; STAGES]>,
     /// Memory lent to the handler, by address.
-    allocations: Mutex<FxHashMap<usize, Layout>>,
+    allocations: Mutex<BTreeMap<usize, Layout>>,
 }
+
+const STAGES: usize = ffi::XLA_FFI_ExecutionStage_EXECUTE as usize + 1;
 
 impl<'a> CallContext<'a> {
     pub(crate) fn new(
@@ -50,30 +53,26 @@ impl CallContext<'_> {
     /// Takes the state that the instantiation has set.
     pub(crate) fn take_instantiated(&mut self) -> Instantiated {
         let states = self.states.get_mut().unwrap_or_else(PoisonError::into_inner);
-        Instantiated(states.remove(&ffi::XLA_FFI_ExecutionStage_INSTANTIATE))
+        Instantiated(states[ffi::XLA_FFI_ExecutionStage_INSTANTIATE as usize].take())
     }
 
     fn state(&self, stage: ffi::XLA_FFI_ExecutionStage) -> Option<(TypeId, Raw<c_void>)> {
         let states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         match (stage, self.instantiated) {
             (ffi::XLA_FFI_ExecutionStage_INSTANTIATE, Some(instantiated)) => instantiated.0,
-            (stage, _) => states.get(&stage).copied(),
+            (stage, _) => states.get(stage as usize).copied().flatten(),
         }
     }
 }
 
 impl Drop for CallContext<'_> {
     fn drop(&mut self) {
-        let states = std::mem::take(self.states.get_mut().unwrap_or_else(PoisonError::into_inner));
-        let mut states: Vec<_> = states.into_iter().collect();
-        states.sort_by_key(|(stage, _)| *stage);
-        for (_, (type_id, state)) in states {
+        let states = self.states.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for (type_id, state) in states.iter_mut().filter_map(Option::take) {
             types::delete(type_id, state);
         }
         let allocations = self.allocations.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let mut left: Vec<_> = allocations.drain().collect();
-        left.sort_by_key(|(address, _)| *address);
-        for (address, layout) in left {
+        while let Some((address, layout)) = allocations.pop_first() {
             // SAFETY: allocated with this layout and not freed since.
             unsafe { dealloc(ptr::with_exposed_provenance_mut(address), layout) }
         }
@@ -264,10 +263,13 @@ table_entry! {
         // SAFETY: what a handler got with its frame.
         let (context, type_id) = unsafe { (context(args.ctx)?, type_id(args.type_id)?) };
         let mut states = context.states.lock().unwrap_or_else(PoisonError::into_inner);
-        if states.contains_key(&args.stage) {
+        let state = states
+            .get_mut(args.stage as usize)
+            .ok_or_else(|| Error::invalid_argument(format!("there is no stage {}", args.stage)))?;
+        if state.is_some() {
             return Err(Error::new(Code::FailedPrecondition, "the state of the stage is set already"));
         }
-        states.insert(args.stage, (type_id, Raw(args.state)));
+        *state = Some((type_id, Raw(args.state)));
         Ok(())
     }
 

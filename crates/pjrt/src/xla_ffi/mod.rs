@@ -22,7 +22,7 @@ use crate::ffi;
 use crate::handle::Table;
 use crate::raw::Raw;
 pub use python::{RXLA_HoldOperand, RXLA_ReleaseOperand, RXLA_SetPythonCallback};
-use site::Instantiated;
+use site::{Instantiated, Site};
 pub(crate) use types::TypeId;
 
 /// What a `PJRT_ExecuteContext*` points to: data of a framework for handlers, by type.
@@ -73,8 +73,10 @@ impl Registry {
         if let Some(result) = python::call(client, execution, call, operands) {
             return Some(result);
         }
-        let bundle = Registry::find(call.target)?;
-        Some(Registry::call_on_values(&bundle, client, execution, call, operands))
+        let site = site::of(call, || Registry::find(call.target))?;
+        Some(
+            site.and_then(|site| Registry::call_on_values(site, client, execution, call, operands)),
+        )
     }
 
     /// The same where the arrays lie; `None` also if Python is who is called.
@@ -84,15 +86,13 @@ impl Registry {
         operands: &[&[u8]],
         results: &mut [&mut [u8]],
     ) -> Option<Result<()>> {
-        if python::takes(call.target) {
-            return None;
-        }
-        let bundle = Registry::find(call.target)?;
-        Some(site::run(&bundle, execution, call, operands, results))
+        let find = || (!python::takes(call.target)).then(|| Registry::find(call.target))?;
+        let site = site::of(call, find)?;
+        Some(site.and_then(|site| site.run(execution, call, operands, results)))
     }
 
     fn call_on_values(
-        bundle: &ffi::XLA_FFI_Handler_Bundle,
+        site: &Site,
         client: &Client,
         execution: Option<&ContextObject>,
         call: &CustomCall<'_>,
@@ -106,7 +106,7 @@ impl Registry {
             results.push(client.zeroed(site::size(array)?)?);
         }
         let mut places: Vec<&mut [u8]> = results.iter_mut().map(Bytes::make_mut).collect();
-        site::run(bundle, execution, call, &operands, &mut places)?;
+        site.run(execution, call, &operands, &mut places)?;
         let mut results = results.into_iter();
         let mut literals = shapes.iter().map(|shape| match (shape, shape.as_array()) {
             (_, Some(array)) => {

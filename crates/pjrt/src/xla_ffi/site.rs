@@ -16,8 +16,9 @@ use crate::ffi;
 use crate::raw::Raw;
 use crate::shape;
 
-/// A call of a program.
+/// A call of a program, whose handler is the one that was registered at the first execution.
 pub(super) struct Site {
+    bundle: ffi::XLA_FFI_Handler_Bundle,
     attributes: Spelled,
     operands: Vec<Form>,
     results: Vec<Form>,
@@ -70,33 +71,36 @@ impl Drop for Instantiated {
     }
 }
 
-/// Has a handler do a call. Operands and results are arrays in row-major order.
-pub(super) fn run(
-    bundle: &ffi::XLA_FFI_Handler_Bundle,
-    execution: Option<&ContextObject>,
-    call: &CustomCall<'_>,
-    operands: &[&[u8]],
-    results: &mut [&mut [u8]],
-) -> Result<()> {
-    if call.api_version != CustomCallApiVersion::TypedFfi {
-        return Err(Error::invalid_argument(format!(
-            "`{}` is registered as a handler of the typed FFI, but the program calls it with {}",
-            call.target,
-            call.api_version.name()
-        )));
+/// A call's site, if it has been executed before or `find` gives the handler of its target.
+pub(super) fn of<'k>(
+    call: &CustomCall<'k>,
+    find: impl FnOnce() -> Option<ffi::XLA_FFI_Handler_Bundle>,
+) -> Option<Result<&'k Site>> {
+    if let Some(site) = call.kept.get() {
+        return Some(Ok(site));
     }
-    let within = |error: Error| error.context(format!("in custom call `{}`", call.target));
-    let site = call.kept.get_or_make(|| Site::make(bundle, call)).map_err(within)?;
-    site.run(bundle, execution, call, operands, results).map_err(within)
+    let bundle = find()?;
+    Some(call.kept.get_or_make(|| Site::make(bundle, call)).map_err(|error| within(call, error)))
+}
+
+fn within(call: &CustomCall<'_>, error: Error) -> Error {
+    error.context(format!("in custom call `{}`", call.target))
 }
 
 impl Site {
-    fn make(bundle: &ffi::XLA_FFI_Handler_Bundle, call: &CustomCall<'_>) -> Result<Site> {
+    fn make(bundle: ffi::XLA_FFI_Handler_Bundle, call: &CustomCall<'_>) -> Result<Site> {
+        if call.api_version != CustomCallApiVersion::TypedFfi {
+            return Err(Error::invalid_argument(format!(
+                "it is registered as a handler of the typed FFI, but the program calls it with {}",
+                call.api_version.name()
+            )));
+        }
         let attributes = Spelled::new(&attributes::parse(call.config)?)?;
-        let instantiated = Instantiated::make(bundle, call, &attributes)?;
+        let instantiated = Instantiated::make(&bundle, call, &attributes)?;
         let operands = call.operand_shapes.iter().map(|shape| Form::of(shape));
         let results = result_shapes(call.result_shape).iter().map(Form::of);
         Ok(Site {
+            bundle,
             attributes,
             operands: operands.collect::<Result<_>>()?,
             results: results.collect::<Result<_>>()?,
@@ -109,9 +113,19 @@ impl Site {
         self.frames.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn run(
+    /// Has the handler do the call. Operands and results are arrays in row-major order.
+    pub(super) fn run(
         &self,
-        bundle: &ffi::XLA_FFI_Handler_Bundle,
+        execution: Option<&ContextObject>,
+        call: &CustomCall<'_>,
+        operands: &[&[u8]],
+        results: &mut [&mut [u8]],
+    ) -> Result<()> {
+        self.call(execution, call, operands, results).map_err(|error| within(call, error))
+    }
+
+    fn call(
+        &self,
         execution: Option<&ContextObject>,
         call: &CustomCall<'_>,
         operands: &[&[u8]],
@@ -151,9 +165,9 @@ impl Site {
         let mut context =
             CallContext::new(execution, call.run_id, call.device, Some(&self.instantiated));
         let stages = [
-            (bundle.prepare, ffi::XLA_FFI_ExecutionStage_PREPARE),
-            (bundle.initialize, ffi::XLA_FFI_ExecutionStage_INITIALIZE),
-            (bundle.execute, ffi::XLA_FFI_ExecutionStage_EXECUTE),
+            (self.bundle.prepare, ffi::XLA_FFI_ExecutionStage_PREPARE),
+            (self.bundle.initialize, ffi::XLA_FFI_ExecutionStage_INITIALIZE),
+            (self.bundle.execute, ffi::XLA_FFI_ExecutionStage_EXECUTE),
         ];
         for (handler, stage) in stages {
             let Some(handler) = handler else { continue };

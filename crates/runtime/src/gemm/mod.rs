@@ -279,7 +279,7 @@ pub(crate) unsafe fn multiply<T: Compute>(
     if threads == 1 {
         for task in 0..grid.tasks() {
             // SAFETY: the caller's promise.
-            unsafe { job.compute(grid.rows(task), grid.columns(task), 0..k, workspace)? };
+            unsafe { job.part(grid.rows(task), grid.columns(task), workspace)? };
         }
         return Ok(());
     }
@@ -289,7 +289,7 @@ pub(crate) unsafe fn multiply<T: Compute>(
         for task in begin..end {
             let (rows, columns) = (grid.rows(task), grid.columns(task));
             // SAFETY: the caller's promise; tasks write different parts of the result.
-            let done = unsafe { job.compute(rows, columns, 0..k, &mut workspace) };
+            let done = unsafe { job.part(rows, columns, &mut workspace) };
             if done.is_err() {
                 failed.store(true, Ordering::Relaxed);
             }
@@ -376,6 +376,26 @@ impl<T: Compute> Job<'_, T> {
         (b.direct && together && few).then(|| b.data.cast::<T>().wrapping_offset(place))
     }
 
+    /// Computes a part of the result.
+    ///
+    /// # Safety
+    ///
+    /// As for [`multiply`].
+    unsafe fn part(
+        &self,
+        rows: Range<usize>,
+        columns: Range<usize>,
+        workspace: &mut Workspace<T>,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.direct {
+                true => self.stream(rows, columns, workspace),
+                false => self.compute(rows, columns, 0..self.product.k.len(), workspace),
+            }
+        }
+    }
+
     /// Computes a part of the result, over some of k. For each block of k, the columns of the right
     /// operand are packed, and then, tile by tile, the rows of the left one: the tile stays in the first
     /// cache while the columns come by from the second.
@@ -390,11 +410,6 @@ impl<T: Compute> Job<'_, T> {
         sum: Range<usize>,
         workspace: &mut Workspace<T>,
     ) -> Result<()> {
-        if self.direct {
-            debug_assert_eq!(sum, 0..self.product.k.len());
-            // SAFETY: the caller's promise.
-            return unsafe { self.stream(rows, columns, workspace) };
-        }
         let Job { product, kernels, .. } = *self;
         let k = sum.end;
         let Workspace { steps, places, row_places, column_places, next_places, .. } = workspace;

@@ -66,59 +66,55 @@ impl<T: Compute> Job<'_, T> {
             for begin in (columns.start..columns.end).step_by(stretch) {
                 let end = columns.end.min(begin + stretch);
                 let panels = (end - begin).div_ceil(width);
-                // Where some steps of a panel begin.
-                let place = |panel: usize, k: usize| {
-                    let place = product.n.offset(0, begin + panel * width) + product.k.offset(1, k);
+                let turns = panels * (k1 - k0).div_ceil(STEPS);
+                // The first column of a turn and its steps.
+                let turn_at = |turn: usize| {
+                    let kk = k0 + turn / panels * STEPS;
+                    (begin + turn % panels * width, kk..k1.min(kk + STEPS))
+                };
+                let place = |column: usize, k: usize| {
+                    let place = product.n.offset(0, column) + product.k.offset(1, k);
                     product.b.data.cast::<T>().wrapping_offset(place)
                 };
-                for kk in (k0..k1).step_by(STEPS) {
-                    let some = STEPS.min(k1 - kk);
-                    for panel in 0..panels {
-                        let (later, next) = match panel + AHEAD < panels {
-                            true => (panel + AHEAD, kk),
-                            false => ((panel + AHEAD - panels).min(panels - 1), kk + STEPS),
+                for turn in 0..turns {
+                    if turn + AHEAD < turns {
+                        let (column, some) = turn_at(turn + AHEAD);
+                        ask(place(column, some.start), some.len(), b_step, width);
+                    }
+                    let (first, some) = turn_at(turn);
+                    let count = width.min(end - first);
+                    let vectors = count.div_ceil(lanes);
+                    let (b, b_step) = if count == vectors * lanes {
+                        (place(first, some.start), b_step)
+                    } else {
+                        product.n.offsets(0, first, count, places);
+                        product.k.offsets(1, some.start, some.len(), &mut steps_b.places);
+                        steps_b.find_runs();
+                        let (data, lanes) = (product.b.data, vectors * lanes);
+                        // SAFETY: the room is large enough; the matrix is the caller's promise.
+                        unsafe { (product.b.pack)(data, places, steps_b, lanes, 0, right) };
+                        (right.cast_const(), lanes as isize)
+                    };
+                    let first = first - columns.start;
+                    let columns = &column_places[first..first + count];
+                    let dense = dense || is_arithmetic(columns) == Some(1);
+                    for tile in 0..tiles {
+                        let rows = &row_places[edge(tile)..edge(tile + 1)];
+                        let a = edge(tile) * (k1 - k0) + (some.start - k0) * rows.len();
+                        let task = Tile {
+                            k: some.len(),
+                            a: left.wrapping_add(a).cast_const(),
+                            b,
+                            b_step,
+                            start: std::ptr::null(),
+                            c: spare,
+                            c_step: (vectors * lanes) as isize,
+                            add: some.start > 0,
+                            ask: None,
                         };
-                        if next < k1 {
-                            ask(place(later, next), STEPS.min(k1 - next), b_step, width);
-                        }
-                        let first = begin + panel * width;
-                        let count = width.min(end - first);
-                        let vectors = count.div_ceil(lanes);
-                        let (b, b_step) = if count == vectors * lanes {
-                            (place(panel, kk), b_step)
-                        } else {
-                            product.n.offsets(0, first, count, places);
-                            product.k.offsets(1, kk, some, &mut steps_b.places);
-                            steps_b.find_runs();
-                            let (data, lanes) = (product.b.data, vectors * lanes);
-                            // SAFETY: the room is large enough; the matrix is the caller's promise.
-                            unsafe { (product.b.pack)(data, places, steps_b, lanes, 0, right) };
-                            (right.cast_const(), lanes as isize)
-                        };
-                        let first = first - columns.start;
-                        let columns = &column_places[first..first + count];
-                        let dense = dense || is_arithmetic(columns) == Some(1);
-                        for tile in 0..tiles {
-                            let height = edge(tile + 1) - edge(tile);
-                            let rows = &row_places[edge(tile)..edge(tile + 1)];
-                            let a = edge(tile) * (k1 - k0) + (kk - k0) * height;
-                            let task = Tile {
-                                k: some,
-                                a: left.wrapping_add(a).cast_const(),
-                                b,
-                                b_step,
-                                start: std::ptr::null(),
-                                c: spare,
-                                c_step: (vectors * lanes) as isize,
-                                add: kk > 0,
-                                ask: None,
-                            };
-                            let row_step = is_arithmetic(rows);
-                            // SAFETY: packed above, or the caller's promise, as the result is; there is room.
-                            unsafe {
-                                self.put(task, Rows::Packed, rows, row_step, columns, dense);
-                            }
-                        }
+                        let row_step = is_arithmetic(rows);
+                        // SAFETY: packed above, or the caller's promise, as the result is; there is room.
+                        unsafe { self.put(task, Rows::Packed, rows, row_step, columns, dense) };
                     }
                 }
             }
