@@ -47,7 +47,7 @@ static HANDLERS: RwLock<Option<FxHashMap<String, ffi::XLA_FFI_Handler_Bundle>>> 
 
 impl Registry {
     /// Registers a handler. A target may be registered again with another one, as happens when a
-    /// library is loaded anew.
+    /// library is loaded anew; calls that have been executed keep theirs.
     pub(crate) fn register(name: &str, bundle: ffi::XLA_FFI_Handler_Bundle) -> Result<()> {
         if bundle.execute.is_none() {
             return Err(Error::invalid_argument(format!(
@@ -74,9 +74,9 @@ impl Registry {
             return Some(result);
         }
         let site = site::of(call, || Registry::find(call.target))?;
-        Some(
-            site.and_then(|site| Registry::call_on_values(site, client, execution, call, operands)),
-        )
+        let done =
+            site.and_then(|site| Registry::call_on_values(site, client, execution, call, operands));
+        Some(done.map_err(|error| within(call, error)))
     }
 
     /// The same where the arrays lie; `None` also if Python is who is called.
@@ -88,7 +88,8 @@ impl Registry {
     ) -> Option<Result<()>> {
         let find = || (!python::takes(call.target)).then(|| Registry::find(call.target))?;
         let site = site::of(call, find)?;
-        Some(site.and_then(|site| site.run(execution, call, operands, results)))
+        let done = site.and_then(|site| site.run(execution, call, operands, results));
+        Some(done.map_err(|error| within(call, error)))
     }
 
     fn call_on_values(
@@ -120,6 +121,10 @@ impl Registry {
             _ => literals.next().unwrap_or_else(|| Err(Error::internal("a call without result"))),
         }
     }
+}
+
+fn within(call: &CustomCall<'_>, error: Error) -> Error {
+    error.context(format!("in custom call `{}`", call.target))
 }
 
 entry! {

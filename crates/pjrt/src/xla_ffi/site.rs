@@ -80,11 +80,7 @@ pub(super) fn of<'k>(
         return Some(Ok(site));
     }
     let bundle = find()?;
-    Some(call.kept.get_or_make(|| Site::make(bundle, call)).map_err(|error| within(call, error)))
-}
-
-fn within(call: &CustomCall<'_>, error: Error) -> Error {
-    error.context(format!("in custom call `{}`", call.target))
+    Some(call.kept.get_or_make(|| Site::make(bundle, call)))
 }
 
 impl Site {
@@ -115,16 +111,6 @@ impl Site {
 
     /// Has the handler do the call. Operands and results are arrays in row-major order.
     pub(super) fn run(
-        &self,
-        execution: Option<&ContextObject>,
-        call: &CustomCall<'_>,
-        operands: &[&[u8]],
-        results: &mut [&mut [u8]],
-    ) -> Result<()> {
-        self.call(execution, call, operands, results).map_err(|error| within(call, error))
-    }
-
-    fn call(
         &self,
         execution: Option<&ContextObject>,
         call: &CustomCall<'_>,
