@@ -1,7 +1,9 @@
 //! Times products of matrices beside what the machine can do: multiply-adds that stay in registers, and
 //! memory read in order. Best of many runs; arguments pick shapes by a part of their names.
 //!
-//!     cargo run --release -p rxla-runtime --example products [threads=N] [NAME…]
+//! `turns=N` has N right operands, which take turns, as the weights of a network's layers do.
+//!
+//!     cargo run --release -p rxla-runtime --example products [threads=N] [turns=N] [NAME…]
 
 #![allow(unsafe_code, clippy::print_stdout)]
 
@@ -213,8 +215,11 @@ fn strides(order: Order, rows: usize, columns: usize) -> [isize; 2] {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let threads = arguments.iter().find_map(|argument| argument.strip_prefix("threads="));
-    let threads: usize = threads.map_or(2, |count| count.parse().expect("a number of threads"));
+    let number = |name: &str, usual: usize| {
+        let given = arguments.iter().find_map(|argument| argument.strip_prefix(name));
+        given.map_or(usual, |given| given.parse().expect("a number"))
+    };
+    let (threads, turns) = (number("threads=", 2), number("turns=", 1));
     let names: Vec<&String> = arguments.iter().filter(|name| !name.contains('=')).collect();
     let context = Context::new(Some(Arc::clone(&Pool::with_threads(threads))));
     let peak = {
@@ -257,10 +262,13 @@ fn main() {
             summed: vec![Dim { size: k, strides: [l[1], r[0]] }],
         };
         let width = case.element.byte_width();
-        let (left, right) = (filled(batch * m * k * width), filled(batch * k * n * width));
+        let left = filled(batch * m * k * width);
+        let rights: Vec<Block> = (0..turns).map(|_| filled(batch * k * n * width)).collect();
+        let mut right = rights.iter().cycle();
         let target = filled(batch * m * n * result.byte_width());
         let code = dot.encode().expect("a product");
         let time = best(context.threads(), || {
+            let right = right.next().expect("one at least");
             // SAFETY: the blocks are as large as the description says.
             let status = unsafe {
                 rxla_dot(
