@@ -105,18 +105,27 @@ fn marker(divider: &mut Divider<'_>, call: InstructionId, operand: InstructionId
 
 /// Into a manual region: each device goes on with its part.
 fn enter(divider: &mut Divider<'_>, call: InstructionId, operand: InstructionId) -> Result<()> {
-    let sharding = required(divider.module, operand, call)?;
     let dims = dims(divider.module, call)?;
     let placed = divider.placed(operand);
-    let tiles = Tiles::of(&sharding, dims.len(), divider.devices.partitions)?;
-    let part = if tiles.is_of_one_group() && tiles.part_dims(&placed.dims)[..] == dims[..] {
-        divider.moved(&placed, &tiles)?
+    let whole = divider.nothing_cut(dims.len());
+    let part = if let Some(cut) = divider.plan.border(call) {
+        let planned = divider.plan.tiles(call, 0).cloned().map(Tiles::reduced);
+        let inner = planned.filter(|inner| cut.cut_further(inner).fits(&placed.dims));
+        let inner = inner.unwrap_or(whole);
+        let value = divider.moved(&placed, &cut.cut_further(&inner))?;
+        Placed { value, tiles: inner, dims: dims[..].into() }
     } else {
-        // Only some axes are cut here.
-        let whole = divider.whole(operand)?;
-        move_parts::cut(divider.module, whole, &tiles, (&dims, Cutting::BySize), divider.devices)?
+        let sharding = required(divider.module, operand, call)?;
+        let tiles = Tiles::of(&sharding, dims.len(), divider.devices.partitions)?;
+        let part = if tiles.is_of_one_group() && tiles.part_dims(&placed.dims)[..] == dims[..] {
+            divider.moved(&placed, &tiles)?
+        } else {
+            let whole = divider.whole(operand)?;
+            let part = (&dims[..], Cutting::BySize);
+            move_parts::cut(divider.module, whole, &tiles, part, divider.devices)?
+        };
+        divider.as_whole(part)
     };
-    let part = divider.as_whole(part);
     divider.place(call, vec![part]);
     divider.retire(call);
     Ok(())
@@ -124,18 +133,30 @@ fn enter(divider: &mut Divider<'_>, call: InstructionId, operand: InstructionId)
 
 /// Out of a manual region: devices have parts of an array again.
 fn leave(divider: &mut Divider<'_>, call: InstructionId, operand: InstructionId) -> Result<()> {
-    let sharding = required(divider.module, call, call)?;
     let dims = dims(divider.module, call)?;
-    let tiles = Tiles::of(&sharding, dims.len(), divider.devices.partitions)?;
-    let part = divider.whole(operand)?;
-    let part_dims = self::dims(divider.module, part)?;
-    let placed = if tiles.is_of_one_group() && tiles.part_dims(&dims)[..] == part_dims[..] {
-        Placed { value: part, tiles, dims: dims[..].into() }
+    let placed = if let Some(cut) = divider.plan.border(call) {
+        let placed = divider.placed(operand);
+        let is_cut_so =
+            placed.tiles.summand_count() == 1 && cut.cut_further(&placed.tiles).fits(&dims);
+        let inner = match is_cut_so {
+            true => placed.tiles.clone(),
+            false => divider.nothing_cut(dims.len()),
+        };
+        let value = divider.moved(&placed, &inner)?;
+        Placed { value, tiles: cut.cut_further(&inner), dims: dims[..].into() }
     } else {
-        let devices = divider.devices;
-        let whole =
-            move_parts::gather(divider.module, part, &tiles, (&dims, Cutting::BySize), devices)?;
-        divider.as_whole(whole)
+        let sharding = required(divider.module, call, call)?;
+        let tiles = Tiles::of(&sharding, dims.len(), divider.devices.partitions)?;
+        let part = divider.whole(operand)?;
+        if tiles.is_of_one_group()
+            && tiles.part_dims(&dims)[..] == self::dims(divider.module, part)?[..]
+        {
+            Placed { value: part, tiles, dims: dims[..].into() }
+        } else {
+            let whole = (&dims[..], Cutting::BySize);
+            let whole = move_parts::gather(divider.module, part, &tiles, whole, divider.devices)?;
+            divider.as_whole(whole)
+        }
     };
     divider.place(call, vec![placed]);
     divider.retire(call);
@@ -162,7 +183,12 @@ fn own_parts(divider: &mut Divider<'_>, call: InstructionId) -> Result<()> {
         }
         let placed = divider.placed(operand);
         let tiles = divider.plan.tiles(operand, 0).unwrap_or(&placed.tiles).clone();
-        let part = divider.moved(&placed, &tiles.reduced())?;
+        let tiles = match divider.plan.is_of_one_group(operand) {
+            true => tiles.reduced(),
+            // In a manual region its part is what it sees there.
+            false => divider.nothing_cut(placed.dims.len()),
+        };
+        let part = divider.moved(&placed, &tiles)?;
         divider.module.set_operand(call, index, part);
     }
     let operands = divider.module[call].operands().to_vec();
@@ -233,7 +259,8 @@ fn by_partitioner(
                 .map_err(crate::error)?,
             _ => root,
         };
-        let tiles = Tiles::of(sharding, whole.rank(), partitions)?;
+        let groups = divider.plan.groups(call);
+        let tiles = Tiles::of(sharding, whole.rank(), partitions)?.in_groups(groups);
         let part = divider.module[value].shape.as_array();
         if part.is_none_or(|part| part.dims != tiles.part_dims(&whole.dims)) {
             return Err(Error::invalid_argument(format!(

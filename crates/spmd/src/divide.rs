@@ -88,11 +88,11 @@ impl Divider<'_> {
 
     /// The value as `tiles` says.
     pub(crate) fn moved(&mut self, placed: &Placed, tiles: &Tiles) -> Result<InstructionId> {
-        if placed.tiles == *tiles {
+        if placed.tiles.are_parts_of(tiles) {
             return Ok(placed.value);
         }
-        let before = self.moved.get(&placed.value);
-        if let Some((_, moved)) = before.and_then(|list| list.iter().find(|(to, _)| to == tiles)) {
+        let mut before = self.moved.get(&placed.value).into_iter().flatten();
+        if let Some((_, moved)) = before.find(|(to, _)| to.are_parts_of(tiles)) {
             return Ok(*moved);
         }
         let Placed { value, tiles: have, dims } = placed;
@@ -346,18 +346,18 @@ impl Divider<'_> {
                     .map(Tiles::reduced)
             })
             .collect();
-        let partitions = self.devices.partitions;
-        let choice = rule.choose(&results, &given, partitions);
+        let groups = plan.groups(id);
+        let choice = rule.choose(&results, &given, groups);
         if choice.iter().all(Option::is_none) {
             return self.whole_operands(id);
         }
         let mut parts = Vec::new();
         for (&operand, value) in operands.iter().zip(&rule.operands) {
             let placed = self.placed(operand);
-            parts.push(self.moved(&placed, &value.tiles(&choice, partitions))?);
+            parts.push(self.moved(&placed, &value.tiles(&choice, groups))?);
         }
         let tiles: Vec<_> =
-            rule.results.iter().map(|value| Some(value.tiles(&choice, partitions))).collect();
+            rule.results.iter().map(|value| Some(value.tiles(&choice, groups))).collect();
         let whole = self.module[id].shape.clone();
         let divided = self.divided(id, rule, &choice, &parts, &tiles)?;
         let divided = match rule.combined(&choice) {
@@ -431,11 +431,11 @@ impl Divider<'_> {
     ) -> Result<InstructionId> {
         let computation = self.module[id].parent();
         let shape = parts_of(&self.module[id].shape, tiles);
-        let partitions = self.devices.partitions;
+        let groups = self.plan.groups(id);
         let operand_parts: Vec<Dims> = rule
             .operands
             .iter()
-            .map(|value| value.tiles(choice, partitions).part_dims(&value.dims))
+            .map(|value| value.tiles(choice, groups).part_dims(&value.dims))
             .collect();
         let mut op = self.module[id].op.clone();
         match &mut op {

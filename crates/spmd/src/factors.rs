@@ -12,6 +12,8 @@ pub(crate) struct Rule {
     pub(crate) factors: Vec<Factor>,
     pub(crate) operands: Vec<Value>,
     pub(crate) results: Vec<Value>,
+    /// Devices that exchange what they have, and so must have the same part of it.
+    pub(crate) exchanging: Vec<Vec<usize>>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -66,6 +68,7 @@ impl Rule {
             factors: Vec::new(),
             operands: operands.iter().map(|dims| Value::new(dims)).collect(),
             results: results.iter().map(|dims| Value::new(dims)).collect(),
+            exchanging: Vec::new(),
         }
     }
 
@@ -86,16 +89,17 @@ impl Rule {
         }
     }
 
-    /// Which factors to cut, given how results shall lie and operands do lie. What comes first goes
-    /// first; factors whose devices' results have to be combined come last.
+    /// Which factors to cut, given how results shall lie and operands do lie, where devices of one of
+    /// `groups` work together. What comes first goes first; factors whose devices' results have to be
+    /// combined come last.
     pub(crate) fn choose(
         &self,
         results: &[Option<Tiles>],
         operands: &[Option<Tiles>],
-        partitions: usize,
+        groups: &[i64],
     ) -> Choice {
         let mut chosen: Choice = vec![None; self.factors.len()];
-        let mut grid = Grid::new(partitions);
+        let mut grid = Grid::new(groups);
         let values = || {
             let results = self.results.iter().zip(results);
             results.chain(self.operands.iter().zip(operands))
@@ -115,6 +119,7 @@ impl Rule {
                     let axis = tiles.axis(dimension);
                     if self.is_cut_evenly(factor, axis.count)
                         && self.combines_alike(factor, &chosen)
+                        && self.may_exchange(&axis)
                         && grid.take(&axis)
                     {
                         chosen[factor] = Some(axis);
@@ -138,6 +143,13 @@ impl Rule {
                     .zip(&value.factors)
                     .all(|(&dim, &of)| of != Some(factor) || dim % count == 0)
             })
+    }
+
+    fn may_exchange(&self, axis: &Axis) -> bool {
+        let is_alike = |devices: &[usize]| {
+            devices.iter().all(|&device| axis.places[device] == axis.places[devices[0]])
+        };
+        self.exchanging.iter().all(|devices| is_alike(devices))
     }
 
     /// Results are combined by one function only.
@@ -164,9 +176,9 @@ impl Rule {
 }
 
 impl Value {
-    /// The value's tiles when factors are cut like that.
-    pub(crate) fn tiles(&self, choice: &Choice, partitions: usize) -> Tiles {
-        let mut tiles = Tiles::whole(self.dims.len(), partitions);
+    /// The value's tiles when factors are cut like that by devices of these groups.
+    pub(crate) fn tiles(&self, choice: &Choice, groups: &[i64]) -> Tiles {
+        let mut tiles = Tiles::whole_in(self.dims.len(), groups);
         for (dimension, factor) in self.factors.iter().enumerate() {
             let axis = factor.and_then(|factor| choice[factor].as_ref());
             if let Some(axis) = axis {
@@ -177,20 +189,21 @@ impl Value {
     }
 }
 
-/// The grid that axes span: each cell has equally many devices.
-struct Grid {
+/// The grid that groups and axes span: each cell has equally many devices.
+pub(crate) struct Grid {
     /// By partition, its cell.
     cells: Vec<i64>,
     count: i64,
 }
 
 impl Grid {
-    fn new(partitions: usize) -> Grid {
-        Grid { cells: vec![0; partitions], count: 1 }
+    pub(crate) fn new(groups: &[i64]) -> Grid {
+        let count = groups.iter().max().map_or(1, |&last| last + 1);
+        Grid { cells: groups.to_vec(), count }
     }
 
     /// Adds an axis if that leaves the cells equal.
-    fn take(&mut self, axis: &Axis) -> bool {
+    pub(crate) fn take(&mut self, axis: &Axis) -> bool {
         let Some(count) = self.count.checked_mul(axis.count) else { return false };
         let partitions = self.cells.len();
         if count <= 0 || count as u64 > partitions as u64 {
@@ -214,9 +227,9 @@ impl Grid {
     }
 }
 
-/// Whether the axes of tiles form a grid with equally many devices in each tile.
+/// Whether the axes of tiles form a grid with equally many devices of each group in each tile.
 pub(crate) fn is_grid(tiles: &Tiles) -> bool {
-    let mut grid = Grid::new(tiles.places.len());
+    let mut grid = Grid::new(&tiles.groups);
     (0..tiles.counts.len())
         .filter(|&dimension| tiles.counts[dimension] > 1)
         .all(|dimension| grid.take(&tiles.axis(dimension)))
@@ -239,6 +252,7 @@ mod tests {
     }
 
     const WHOLE: &[i64] = &[0; 4];
+    const ONE_GROUP: &[i64] = &[0; 4];
     const X: &[i64] = &[0, 0, 1, 1];
     const Y: &[i64] = &[0, 1, 0, 1];
 
@@ -256,13 +270,13 @@ mod tests {
         let rule = product();
         // The right operand cuts its columns as the left one does its rows: rows come first.
         let operands = [Some(tiles(&[X, Y])), Some(tiles(&[WHOLE, X]))];
-        let choice = rule.choose(&[None], &operands, 4);
+        let choice = rule.choose(&[None], &operands, ONE_GROUP);
         assert_eq!(choice, [Some(axis(X)), None, Some(axis(Y))]);
         let (kind, along) = rule.combined(&choice).unwrap();
         assert_eq!((kind, along), (BinaryKind::Add, vec![&axis(Y)]));
-        assert_eq!(rule.results[0].tiles(&choice, 4), tiles(&[X, WHOLE]));
+        assert_eq!(rule.results[0].tiles(&choice, ONE_GROUP), tiles(&[X, WHOLE]));
         // What the result wants goes first, so nothing is left to sum.
-        let choice = rule.choose(&[Some(tiles(&[X, Y]))], &operands, 4);
+        let choice = rule.choose(&[Some(tiles(&[X, Y]))], &operands, ONE_GROUP);
         assert_eq!(choice, [Some(axis(X)), Some(axis(Y)), None]);
         assert!(rule.combined(&choice).is_none());
     }
@@ -270,12 +284,12 @@ mod tests {
     #[test]
     fn factors_are_cut_evenly() {
         let by_four: &[i64] = &[0, 1, 2, 3];
-        let choice = product().choose(&[Some(tiles(&[WHOLE, by_four]))], &[None, None], 4);
+        let choice = product().choose(&[Some(tiles(&[WHOLE, by_four]))], &[None, None], ONE_GROUP);
         assert_eq!(choice, [None, None, None]);
         let mut rule = Rule::new(&[&[8]], &[&[8]]);
         rule.join(Factor::Outer(2), [(0, 0)], [(0, 0)]);
-        assert_eq!(rule.choose(&[None], &[Some(tiles(&[by_four]))], 4), [None]);
-        assert_eq!(rule.choose(&[None], &[Some(tiles(&[X]))], 4), [Some(axis(X))]);
+        assert_eq!(rule.choose(&[None], &[Some(tiles(&[by_four]))], ONE_GROUP), [None]);
+        assert_eq!(rule.choose(&[None], &[Some(tiles(&[X]))], ONE_GROUP), [Some(axis(X))]);
     }
 
     #[test]

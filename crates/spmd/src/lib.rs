@@ -8,12 +8,15 @@
 //! the shardings say, and what is cut unevenly is whole between the entry and the results.
 //!
 //! Manual regions (`shard_map`) see the parts they name. Inside of a region that leaves some axes to
-//! us, values are whole within the region's group of devices.
+//! us, what is told above holds for each group of devices that differ along those axes alone: the plan
+//! knows of each array what groups it belongs to, and its parts move within them.
 //!
 //! Calls are inlined first, and loops and branches get computations of their own: what lies how in a
 //! computation is said by its one caller.
 
+mod border;
 mod calls;
+mod collectives;
 mod custom;
 mod divide;
 mod factors;
@@ -60,7 +63,7 @@ pub fn partition(module: &mut Module, custom: &dyn CustomCalls) -> Result<()> {
     CallInliner.run(module, &context)?;
     FlattenCallGraph.run(module, &context)?;
     let declared = declared(module, devices.partitions)?;
-    let plan = Plan::new(module, &declared, devices.partitions, custom)?;
+    let plan = Plan::new(module, &declared, devices, custom)?;
     let root = module[entry].root();
     let results: Vec<Tiles> = module[root]
         .shape

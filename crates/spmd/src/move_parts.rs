@@ -32,7 +32,7 @@ pub(crate) enum Cutting {
 impl Cutting {
     /// How often a dimension of the whole is cut to get the part, and how many of the sharding's
     /// tiles lie in one piece.
-    fn pieces(self, whole: i64, part: i64, tiles: i64) -> (i64, i64) {
+    pub(crate) fn pieces(self, whole: i64, part: i64, tiles: i64) -> (i64, i64) {
         let pieces = if part <= 0 { 1 } else { ceil_of(whole, part).max(1) };
         match self {
             Cutting::ByTile => (tiles, 1),
@@ -152,8 +152,9 @@ pub(crate) fn gather(
     if cuts.iter().all(|&(pieces, _)| pieces == 1) && tiles.summand_count() == 1 {
         return Ok(part);
     }
-    let all = all_parts(module, part, devices)?;
-    let built = assemble(module, all, tiles, &cuts, &array.dims, &mut Vec::new())?;
+    let seats = Seats::new(&tiles.groups);
+    let all = all_parts(module, part, &seats, devices)?;
+    let built = assemble(module, all, tiles, (&seats, &cuts), &array.dims, &mut Vec::new())?;
     // What the last pieces have beyond the end is cut off.
     let built_dims = module[built].shape.as_array().map(|a| a.dims.to_vec()).unwrap_or_default();
     if built_dims == whole {
@@ -164,7 +165,8 @@ pub(crate) fn gather(
 }
 
 /// An array of sizes `whole` that lies as `have` says, as `want` says. What both cut alike stays
-/// cut; other dimensions are gathered, one after the other, and cut again.
+/// cut; other dimensions are gathered, one after the other, and cut again. What each device has is the
+/// same for the smaller groups that `want` may speak of, so it moves within those of `have`.
 pub(crate) fn reshard(
     module: &mut Module,
     part: InstructionId,
@@ -173,12 +175,13 @@ pub(crate) fn reshard(
     whole: &[i64],
     devices: Devices,
 ) -> Result<InstructionId> {
-    if have == want {
+    if have.are_parts_of(want) {
         return Ok(part);
     }
     if have.is_whole() {
         return cut(module, part, want, (&want.part_dims(whole), Cutting::ByTile), devices);
     }
+    let want = &want.clone().in_groups(&have.groups);
     if want.summand_count() > 1
         && want.counts.iter().all(|&count| count == 1)
         && have.fits(whole)
@@ -210,7 +213,7 @@ pub(crate) fn reshard(
             have.set_axis(dimension, &none);
         }
     }
-    if have == *want {
+    if have.are_parts_of(want) {
         return Ok(part);
     }
     // What is left is finer: a part of each part.
@@ -262,6 +265,7 @@ fn gather_dimension(
     let others: Vec<Axis> = (0..tiles.counts.len())
         .filter(|&other| other != dimension)
         .map(|other| tiles.axis(other))
+        .chain([tiles.group_axis()])
         .collect();
     let Some(mut array) = module[part].shape.as_array().cloned() else {
         return Err(Error::internal("parts are gathered of what is no array"));
@@ -325,7 +329,8 @@ pub(crate) fn combine(
     let Some(array) = module[value].shape.as_array().cloned() else {
         return Err(Error::internal("what devices have is combined of what is no array"));
     };
-    let others: Vec<Axis> = (0..tiles.counts.len()).map(|d| tiles.axis(d)).collect();
+    let others: Vec<Axis> =
+        (0..tiles.counts.len()).map(|d| tiles.axis(d)).chain([tiles.group_axis()]).collect();
     let all_reduce = AllReduce {
         channel_id: Some(next_channel(module)),
         replica_groups: groups(devices, &others, along)?,
@@ -346,12 +351,43 @@ pub(crate) fn of_device(
     devices: Devices,
 ) -> Result<InstructionId> {
     let dims = module[value].shape.as_array().map(|a| a.dims.to_vec()).unwrap_or_default();
-    let all = all_parts(module, value, devices)?;
+    let all = all_parts(module, value, &Seats::new(&vec![0; devices.partitions]), devices)?;
     row(module, all, device, &dims)
 }
 
-/// One after the other the values of all devices, in a new first dimension.
-fn all_parts(module: &mut Module, part: InstructionId, devices: Devices) -> Result<InstructionId> {
+/// Who brings parts together, and where among them each device's part is.
+struct Seats {
+    members: Vec<Vec<usize>>,
+    of: Vec<usize>,
+}
+
+impl Seats {
+    /// The devices of each group come together, or all devices if groups are not of one size.
+    fn new(groups: &[i64]) -> Seats {
+        let mut members: Vec<Vec<usize>> = Vec::new();
+        for (device, &group) in groups.iter().enumerate() {
+            let group = usize::try_from(group).unwrap_or_default();
+            members.resize(members.len().max(group + 1), Vec::new());
+            members[group].push(device);
+        }
+        if members.iter().any(|group| group.len() != members[0].len()) {
+            members = vec![(0..groups.len()).collect()];
+        }
+        let mut of = vec![0; groups.len()];
+        for (seat, &device) in members.iter().flat_map(|group| group.iter().enumerate()) {
+            of[device] = seat;
+        }
+        Seats { members, of }
+    }
+}
+
+/// One after the other the values of all devices that come together, in a new first dimension.
+fn all_parts(
+    module: &mut Module,
+    part: InstructionId,
+    seats: &Seats,
+    devices: Devices,
+) -> Result<InstructionId> {
     let computation = module[part].parent();
     let Some(array) = module[part].shape.as_array().cloned() else {
         return Err(Error::internal("parts are gathered of what is no array"));
@@ -359,11 +395,11 @@ fn all_parts(module: &mut Module, part: InstructionId, devices: Devices) -> Resu
     let mut stacked = vec![1];
     stacked.extend_from_slice(&array.dims);
     let row = reshape(module, part, array.element_type, &stacked)?;
-    stacked[0] = devices.partitions as i64;
+    stacked[0] = seats.members[0].len() as i64;
     let groups = (0..devices.replicas)
-        .map(|replica| {
-            let first = replica * devices.partitions;
-            (first..first + devices.partitions).map(|device| device as i64).collect()
+        .flat_map(|replica| {
+            let number = move |&device: &usize| (replica * devices.partitions + device) as i64;
+            seats.members.iter().map(move |group| group.iter().map(number).collect())
         })
         .collect();
     let channel = next_channel(module);
@@ -383,7 +419,7 @@ fn assemble(
     module: &mut Module,
     all: InstructionId,
     tiles: &Tiles,
-    cuts: &[(i64, i64)],
+    (seats, cuts): (&Seats, &[(i64, i64)]),
     part: &[i64],
     place: &mut Vec<i64>,
 ) -> Result<InstructionId> {
@@ -406,7 +442,7 @@ fn assemble(
                         && tiles.groups[device] == group
                         && tiles.summands[device] == summand
                 });
-                found.ok_or_else(|| {
+                found.map(|device| seats.of[device]).ok_or_else(|| {
                     Error::invalid_argument("a sharding leaves a part of its array to no device")
                 })
             };
@@ -425,7 +461,7 @@ fn assemble(
     let mut pieces = Vec::new();
     for piece in 0..cuts[dimension].0 {
         place.push(piece);
-        pieces.push(assemble(module, all, tiles, cuts, part, place)?);
+        pieces.push(assemble(module, all, tiles, (seats, cuts), part, place)?);
         place.pop();
     }
     if let [only] = pieces[..] {

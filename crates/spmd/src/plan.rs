@@ -2,6 +2,8 @@
 //! ops and computations, forwards first, then backwards, until nothing more is learnt. What is
 //! learnt only grows finer, so this ends.
 
+mod regions;
+
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
@@ -12,21 +14,27 @@ use rxla_hlo::{
     ShardingKind,
 };
 
+use crate::border::Border;
 use crate::calls::leaves_open;
 use crate::custom::{Call, CustomCalls};
 use crate::factors::Rule;
-use crate::rules;
+use crate::move_parts::Devices;
+use crate::rules::{self, Dividers};
 use crate::tiles::Tiles;
+use regions::{ALL, Region, Regions};
 
 /// How often the program is walked at most.
 const ROUNDS: usize = 32;
 
 pub(crate) struct Plan {
-    partitions: usize,
+    devices: Devices,
+    regions: Regions,
     /// By instruction its leaves' slots.
     leaves: SecondaryMap<Instruction, Range<u32>>,
     slots: Vec<Slot>,
     rules: FxHashMap<InstructionId, Rule>,
+    /// By way into or out of a manual region, the parts that are seen inside of it.
+    borders: FxHashMap<InstructionId, Tiles>,
     /// Computations of loops and branches, whose arguments lie as planned, and the instruction that
     /// their results lie like; those of conditions are whole.
     bound: FxHashMap<ComputationId, Option<InstructionId>>,
@@ -38,6 +46,7 @@ struct Slot {
     same_as: u32,
     /// Sizes, of arrays that can be cut.
     dims: Option<Dims>,
+    region: Region,
     tiles: Option<Tiles>,
     /// The program says it, so it does not change.
     is_said: bool,
@@ -48,6 +57,13 @@ enum Edge {
     Rule(InstructionId, Rule),
     /// Both lie alike if nothing else is said.
     Alike(u32, u32),
+    /// `outer` is cut into the parts that `inner` is one of; what is known outside goes in that way.
+    Border {
+        inwards: Direction,
+        outer: u32,
+        inner: u32,
+        cut: Tiles,
+    },
     /// A call whose partitioner is asked how results lie.
     Asked(InstructionId),
 }
@@ -63,14 +79,16 @@ impl Plan {
     pub(crate) fn new(
         module: &Module,
         declared: &[Option<Tiles>],
-        partitions: usize,
+        devices: Devices,
         custom: &dyn CustomCalls,
     ) -> Result<Plan> {
         let mut plan = Plan {
-            partitions,
+            devices,
+            regions: Regions::new(devices.partitions),
             leaves: SecondaryMap::default(),
             slots: Vec::new(),
             rules: FxHashMap::default(),
+            borders: FxHashMap::default(),
             bound: FxHashMap::default(),
         };
         let mut order = module.computation_post_order();
@@ -80,6 +98,12 @@ impl Plan {
                 plan.add_slots(module, id);
             }
         }
+        for &computation in &order {
+            for &id in module[computation].instructions() {
+                plan.unite_same(module, id);
+            }
+        }
+        plan.find_regions(module, &order)?;
         let mut edges = Vec::new();
         let mut groups = FxHashMap::default();
         for &computation in &order {
@@ -113,6 +137,26 @@ impl Plan {
         self.slots[self.find(self.slot(id, leaf)?) as usize].tiles.as_ref()
     }
 
+    /// By partition the group of devices that it works with on an instruction.
+    pub(crate) fn groups(&self, id: InstructionId) -> &[i64] {
+        self.regions.groups(self.slot(id, 0).map_or(ALL, |slot| self.region(slot)))
+    }
+
+    /// Whether all devices work on an instruction together.
+    pub(crate) fn is_of_one_group(&self, id: InstructionId) -> bool {
+        self.slot(id, 0).is_none_or(|slot| self.region(slot) == ALL)
+    }
+
+    fn region(&self, slot: u32) -> Region {
+        self.slots[self.find(slot) as usize].region
+    }
+
+    /// How a way into or out of a manual region cuts what is outside; `None` if parts are of
+    /// several sizes.
+    pub(crate) fn border(&self, id: InstructionId) -> Option<&Tiles> {
+        self.borders.get(&id)
+    }
+
     /// Whether arguments and results of a computation lie as planned rather than whole.
     pub(crate) fn is_bound(&self, computation: ComputationId) -> bool {
         self.bound.contains_key(&computation)
@@ -136,7 +180,7 @@ impl Plan {
 
     fn new_slot(&mut self, dims: Option<Dims>) -> u32 {
         let number = self.slots.len() as u32;
-        self.slots.push(Slot { same_as: number, dims, tiles: None, is_said: false });
+        self.slots.push(Slot { same_as: number, dims, region: ALL, tiles: None, is_said: false });
         number
     }
 
@@ -182,13 +226,14 @@ impl Plan {
         }
     }
 
-    /// Fixes how a slot lies, if it can lie so. What belongs to a manual region's group cannot.
+    /// Fixes how a slot lies, if it can lie so.
     fn say(&mut self, slot: u32, tiles: Tiles) {
         let slot = self.find(slot);
         let slot = &mut self.slots[slot as usize];
         if slot.is_said {
             return;
         }
+        let tiles = tiles.in_groups(self.regions.groups(slot.region));
         let fits = slot.dims.as_ref().is_some_and(|dims| tiles.fits(dims));
         if tiles.is_whole() || fits {
             slot.tiles = Some(tiles).filter(|tiles| !tiles.is_whole());
@@ -201,12 +246,16 @@ impl Plan {
         let slot = self.find(slot);
         let slot = &mut self.slots[slot as usize];
         let Some(dims) = slot.dims.as_ref() else { return false };
-        if slot.is_said || tiles.is_whole() || !tiles.fits(dims) {
+        if slot.is_said || tiles.is_whole() {
+            return false;
+        }
+        let tiles = tiles.clone().in_groups(self.regions.groups(slot.region));
+        if !tiles.fits(dims) {
             return false;
         }
         let finer = match &slot.tiles {
-            None => tiles.clone(),
-            Some(known) => match known.joined(tiles) {
+            None => tiles,
+            Some(known) => match known.joined(&tiles) {
                 Some(joined) if joined != *known => joined,
                 Some(_) | None => return false,
             },
@@ -220,42 +269,11 @@ impl Plan {
         self.slots[self.find(slot) as usize].tiles.clone().map(Tiles::reduced)
     }
 
-    /// Says what an instruction says of itself, and enters what it connects.
-    fn connect(
-        &mut self,
-        module: &Module,
-        id: InstructionId,
-        custom: &dyn CustomCalls,
-        edges: &mut Vec<Edge>,
-        groups: &mut FxHashMap<(i64, Dims), u32>,
-    ) -> Result<()> {
+    /// Unites the slots of what holds the same values.
+    fn unite_same(&mut self, module: &Module, id: InstructionId) {
         let instruction = &module[id];
         let operands = instruction.operands();
-        let alike =
-            |plan: &Plan, one: InstructionId, other: InstructionId, edges: &mut Vec<Edge>| {
-                let leaves = module[one].shape.leaves().len();
-                if leaves == module[other].shape.leaves().len() {
-                    for leaf in 0..leaves {
-                        if let (Some(one), Some(other)) =
-                            (plan.slot(one, leaf), plan.slot(other, leaf))
-                        {
-                            edges.push(Edge::Alike(one, other));
-                        }
-                    }
-                }
-            };
         match &instruction.op {
-            Op::Parameter(_) if instruction.parent() == module.entry() => {
-                let said = crate::said(module, id, self.partitions)?;
-                for (leaf, tiles) in said.into_iter().enumerate() {
-                    if let Some(slot) = self.slot(id, leaf) {
-                        self.say(slot, tiles);
-                        // What lies unevenly is not cut anywhere else.
-                        let slot = self.find(slot);
-                        self.slots[slot as usize].is_said = true;
-                    }
-                }
-            }
             Op::Tuple(_) => {
                 let mut leaf = 0;
                 for &operand in operands {
@@ -286,6 +304,52 @@ impl Plan {
                 for other in [parameters[0], parameters[1], module[*body].root()] {
                     self.unite_all(module, id, other);
                 }
+            }
+            Op::CustomCall(_) if crate::calls::target(module, id) == Some("InspectSharding") => {
+                self.unite_all(module, operands[0], id);
+            }
+            _ => {}
+        }
+    }
+
+    /// Says what an instruction says of itself, and enters what it connects.
+    fn connect(
+        &mut self,
+        module: &Module,
+        id: InstructionId,
+        custom: &dyn CustomCalls,
+        edges: &mut Vec<Edge>,
+        groups: &mut FxHashMap<(i64, Dims, Region), u32>,
+    ) -> Result<()> {
+        let instruction = &module[id];
+        let operands = instruction.operands();
+        let alike =
+            |plan: &Plan, one: InstructionId, other: InstructionId, edges: &mut Vec<Edge>| {
+                let leaves = module[one].shape.leaves().len();
+                if leaves == module[other].shape.leaves().len() {
+                    for leaf in 0..leaves {
+                        if let (Some(one), Some(other)) =
+                            (plan.slot(one, leaf), plan.slot(other, leaf))
+                        {
+                            edges.push(Edge::Alike(one, other));
+                        }
+                    }
+                }
+            };
+        match &instruction.op {
+            Op::Parameter(_) if instruction.parent() == module.entry() => {
+                let said = crate::said(module, id, self.devices.partitions)?;
+                for (leaf, tiles) in said.into_iter().enumerate() {
+                    if let Some(slot) = self.slot(id, leaf) {
+                        self.say(slot, tiles);
+                        // What lies unevenly is not cut anywhere else.
+                        let slot = self.find(slot);
+                        self.slots[slot as usize].is_said = true;
+                    }
+                }
+            }
+            Op::Tuple(_) | Op::GetTupleElement(_) | Op::OptimizationBarrier(_) => {}
+            Op::While(While { condition, body }) if is_flat(&instruction.shape) => {
                 alike(self, operands[0], id, edges);
                 self.bound.insert(*condition, None);
                 self.bound.insert(*body, Some(id));
@@ -317,17 +381,19 @@ impl Plan {
                             None => None,
                         };
                         if let (Some(group), Some(array)) = (group, instruction.shape.as_array()) {
-                            let first = *groups.entry((group, array.dims.clone())).or_insert(slot);
+                            let region = self.region(slot);
+                            let key = (group, array.dims.clone(), region);
+                            let first = *groups.entry(key).or_insert(slot);
                             self.unite(first, slot);
                         }
                         alike(self, operands[0], id, edges);
                     }
                     ("Sharding", Some(sharding), Some(slot)) if leaves_open(module, id) => {
-                        self.learn(slot, &Tiles::of(sharding, rank, self.partitions)?);
+                        self.learn(slot, &Tiles::of(sharding, rank, self.devices.partitions)?);
                         alike(self, operands[0], id, edges);
                     }
                     ("Sharding", Some(sharding), Some(slot)) => {
-                        let tiles = Tiles::of(sharding, rank, self.partitions)?;
+                        let tiles = Tiles::of(sharding, rank, self.devices.partitions)?;
                         let known = !tiles.is_whole();
                         self.say(slot, tiles);
                         if known {
@@ -335,14 +401,28 @@ impl Plan {
                         }
                     }
                     ("Sharding", None, _) => alike(self, operands[0], id, edges),
-                    ("InspectSharding", _, _) => self.unite_all(module, operands[0], id),
-                    ("SPMDShardToFullShape", Some(sharding), Some(slot)) => {
-                        self.say(slot, Tiles::of(sharding, rank, self.partitions)?);
+                    ("InspectSharding", _, _) => {}
+                    (
+                        "SPMDFullToShardShape" | "SPMDShardToFullShape",
+                        Some(sharding),
+                        Some(slot),
+                    ) => {
+                        let tiles = Tiles::of(sharding, rank, self.devices.partitions)?;
+                        match leaves_open(module, id) || sharding.is_unknown() {
+                            true => {
+                                self.learn(slot, &tiles);
+                            }
+                            false => self.say(slot, tiles),
+                        }
+                        self.connect_border(module, id, edges)?;
                     }
-                    ("SPMDFullToShardShape", _, _) => {}
-                    (_, _, _) => match rules::rule(module, id, custom) {
+                    ("SPMDFullToShardShape" | "SPMDShardToFullShape", _, _) => {}
+                    (_, _, _) => match self.rule_of(module, id, custom) {
                         Some(rule) => edges.push(Edge::Rule(id, rule)),
-                        None if custom.partitioner(target).is_some() => {
+                        // Partitioners know nothing of groups.
+                        None if custom.partitioner(target).is_some()
+                            && self.is_of_one_group(id) =>
+                        {
                             edges.push(Edge::Asked(id));
                         }
                         None => {}
@@ -350,10 +430,44 @@ impl Plan {
                 }
             }
             _ => {
-                if let Some(rule) = rules::rule(module, id, custom) {
+                if let Some(rule) = self.rule_of(module, id, custom) {
                     edges.push(Edge::Rule(id, rule));
                 }
             }
+        }
+        Ok(())
+    }
+
+    fn rule_of(
+        &self,
+        module: &Module,
+        id: InstructionId,
+        custom: &dyn CustomCalls,
+    ) -> Option<Rule> {
+        let by = Dividers { devices: self.devices, groups: self.groups(id), custom };
+        rules::rule(module, id, &by)
+    }
+
+    /// Connects what is outside of a manual region with what is inside, at a way in or out.
+    fn connect_border(
+        &mut self,
+        module: &Module,
+        id: InstructionId,
+        edges: &mut Vec<Edge>,
+    ) -> Result<()> {
+        let Some(border) = Border::of(module, id) else { return Ok(()) };
+        let (Some(outer), Some(inner)) = (self.slot(border.outer, 0), self.slot(border.inner, 0))
+        else {
+            return Ok(());
+        };
+        let groups = self.regions.groups(self.region(outer));
+        if let Some(cut) = border.cut(module, groups)? {
+            self.borders.insert(id, cut.clone());
+            let inwards = match border.leads_in {
+                true => Direction::Forward,
+                false => Direction::Backward,
+            };
+            edges.push(Edge::Border { inwards, outer, inner, cut: cut.reduced() });
         }
         Ok(())
     }
@@ -398,6 +512,19 @@ impl Plan {
                 Ok(tiles.is_some_and(|tiles| self.learn(to, &tiles)))
             }
             Edge::Rule(id, rule) => Ok(self.apply(module, *id, rule, direction)),
+            Edge::Border { inwards, outer, inner, cut } => {
+                let tiles = match *inwards == direction {
+                    true => self.known(*outer).map(|outer| {
+                        (*inner, cut.inner_cut(&outer, self.regions.groups(self.region(*inner))))
+                    }),
+                    false => {
+                        let whole = || Tiles::whole(cut.counts.len(), self.devices.partitions);
+                        let known = self.known(*inner).unwrap_or_else(whole);
+                        Some((*outer, cut.cut_further(&known)))
+                    }
+                };
+                Ok(tiles.is_some_and(|(slot, tiles)| self.learn(slot, &tiles)))
+            }
             Edge::Asked(id) => match direction {
                 Direction::Forward => self.ask(module, *id, custom),
                 Direction::Backward => Ok(false),
@@ -427,24 +554,25 @@ impl Plan {
             Direction::Forward | Direction::Backward => {}
         }
         let none = vec![None; operands.len()];
+        let groups = self.groups(id).to_vec();
         let choice = match direction {
-            Direction::Forward => rule.choose(&results, &given, self.partitions),
+            Direction::Forward => rule.choose(&results, &given, &groups),
             // What operands say of each other goes forwards only.
-            Direction::Backward => rule.choose(&results, &none, self.partitions),
+            Direction::Backward => rule.choose(&results, &none, &groups),
         };
         let mut news = false;
         match direction {
             Direction::Forward => {
                 for (leaf, value) in rule.results.iter().enumerate() {
                     if let Some(slot) = self.slot(id, leaf) {
-                        news |= self.learn(slot, &value.tiles(&choice, self.partitions));
+                        news |= self.learn(slot, &value.tiles(&choice, &groups));
                     }
                 }
             }
             Direction::Backward => {
                 for (&operand, value) in operands.iter().zip(&rule.operands) {
                     if let Some(slot) = self.slot(operand, 0) {
-                        news |= self.learn(slot, &value.tiles(&choice, self.partitions));
+                        news |= self.learn(slot, &value.tiles(&choice, &groups));
                     }
                 }
             }
@@ -474,7 +602,7 @@ impl Plan {
             };
             let rank = shape.as_array().map_or(0, |array| array.rank());
             if let (Some(of_leaf), Some(slot)) = (of_leaf, self.slot(id, leaf)) {
-                news |= self.learn(slot, &Tiles::of(of_leaf, rank, self.partitions)?);
+                news |= self.learn(slot, &Tiles::of(of_leaf, rank, self.devices.partitions)?);
             }
         }
         Ok(news)
@@ -482,8 +610,11 @@ impl Plan {
 
     /// A call with the plan's shardings, for its partitioner.
     pub(crate) fn call<'m>(&self, module: &'m Module, id: InstructionId) -> Call<'m> {
+        // Partitioners know nothing of groups, so what has some is whole for them.
+        let is_one_group = self.is_of_one_group(id);
         let sharding = |id: InstructionId, leaf: usize| {
-            self.tiles(id, leaf).map_or_else(Sharding::replicated, Tiles::to_sharding)
+            let tiles = self.tiles(id, leaf).filter(|_| is_one_group);
+            tiles.map_or_else(Sharding::replicated, Tiles::to_sharding)
         };
         let shape = &module[id].shape;
         let result = match shape {

@@ -2,18 +2,28 @@
 
 use rxla_hlo::op::{
     Binary, BinaryKind, Broadcast, Concatenate, Convolution, CustomCall, Dot, DynamicSlice, Fft,
-    Gather, GroupCount, Iota, Pad, PaddingDimension, Reduce, ReduceWindow, Scatter, Slice, Sort,
-    Transpose, WindowDimension,
+    Gather, GroupCount, Iota, Pad, PaddingDimension, Reduce, ReduceWindow, Reverse, Scatter, Slice,
+    Sort, Transpose, WindowDimension,
 };
 use rxla_hlo::{ArrayShape, ComputationId, Dims, InstructionId, Module, Op};
 use rxla_passes::view;
 
+use crate::collectives;
 use crate::custom::CustomCalls;
 use crate::factors::{Factor, Rule};
+use crate::move_parts::Devices;
 use crate::sharding_rule;
 
+/// Who divides an instruction.
+pub(crate) struct Dividers<'d> {
+    pub(crate) devices: Devices,
+    /// By partition the group that it is in.
+    pub(crate) groups: &'d [i64],
+    pub(crate) custom: &'d dyn CustomCalls,
+}
+
 /// How the instruction may be divided, if it may.
-pub(crate) fn rule(module: &Module, id: InstructionId, custom: &dyn CustomCalls) -> Option<Rule> {
+pub(crate) fn rule(module: &Module, id: InstructionId, by: &Dividers<'_>) -> Option<Rule> {
     let instruction = &module[id];
     if instruction.has_control_edges() {
         return None;
@@ -32,7 +42,7 @@ pub(crate) fn rule(module: &Module, id: InstructionId, custom: &dyn CustomCalls)
         }
     }
     let rule = Rule::new(&operands, &results);
-    let rule = of_op(module, id, rule, custom)?;
+    let rule = of_op(module, id, rule, by)?;
     (!rule.factors.is_empty()).then_some(rule)
 }
 
@@ -41,12 +51,7 @@ fn plain(array: &ArrayShape) -> Option<&[i64]> {
     array.is_static().then_some(&array.dims[..])
 }
 
-fn of_op(
-    module: &Module,
-    id: InstructionId,
-    mut rule: Rule,
-    custom: &dyn CustomCalls,
-) -> Option<Rule> {
+fn of_op(module: &Module, id: InstructionId, mut rule: Rule, by: &Dividers<'_>) -> Option<Rule> {
     let op = &module[id].op;
     if op.is_elementwise() {
         return elementwise(rule);
@@ -90,8 +95,12 @@ fn of_op(
                 rule.join(Factor::Kept, [(0, before)], [(0, after)]);
             }
         }
-        // Parts of what is reversed go to the devices at the other end.
-        Op::Reverse(_) => same_dims(&mut rule, |_| true),
+        // Parts of what is reversed go to the devices at the other end. All devices have to come for
+        // that, and not all groups may.
+        Op::Reverse(Reverse { dimensions }) => {
+            let is_one_group = by.groups.iter().all(|&group| group == by.groups[0]);
+            same_dims(&mut rule, |d| is_one_group || !dimensions.contains(&(d as i64)));
+        }
         Op::Concatenate(Concatenate { dimensions }) => {
             same_dims(&mut rule, |d| !dimensions.contains(&(d as i64)));
         }
@@ -154,7 +163,13 @@ fn of_op(
                 }
             }
         }
-        Op::CustomCall(call) => return custom_call(module, id, call, rule, custom),
+        Op::AllGather(_)
+        | Op::AllReduce(_)
+        | Op::AllToAll(_)
+        | Op::CollectiveBroadcast(_)
+        | Op::CollectivePermute(_)
+        | Op::ReduceScatter(_) => return collectives::rule(op, rule, by.devices),
+        Op::CustomCall(call) => return custom_call(module, id, call, rule, by.custom),
         // All others are whole, as is what has none of the forms above.
         _ => return None,
     }

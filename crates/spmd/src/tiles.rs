@@ -7,7 +7,7 @@ use rxla_hlo::{
 };
 use smallvec::smallvec;
 
-use crate::factors::{Axis, is_grid};
+use crate::factors::{Axis, Grid, is_grid};
 
 /// An array cut into a grid of equal tiles (the last ones may be partly beyond its end), and the
 /// tile of each device. Several devices may have the same one.
@@ -28,12 +28,29 @@ pub(crate) struct Tiles {
 impl Tiles {
     /// Everybody has everything.
     pub(crate) fn whole(rank: usize, partitions: usize) -> Tiles {
+        Tiles::whole_in(rank, &vec![0; partitions])
+    }
+
+    /// Everybody has all of the group's array.
+    pub(crate) fn whole_in(rank: usize, groups: &[i64]) -> Tiles {
         Tiles {
             counts: smallvec![1; rank],
-            places: vec![smallvec![0; rank]; partitions],
-            summands: vec![0; partitions],
-            groups: vec![0; partitions],
+            places: vec![smallvec![0; rank]; groups.len()],
+            summands: vec![0; groups.len()],
+            groups: groups.to_vec(),
         }
+    }
+
+    /// The same parts of each group's array.
+    pub(crate) fn in_groups(self, groups: &[i64]) -> Tiles {
+        Tiles { groups: groups.to_vec(), ..self }
+    }
+
+    /// Whether each device has the same part in both.
+    pub(crate) fn are_parts_of(&self, other: &Tiles) -> bool {
+        self.counts == other.counts
+            && self.places == other.places
+            && self.summands == other.summands
     }
 
     pub(crate) fn is_whole(&self) -> bool {
@@ -164,13 +181,14 @@ impl Tiles {
         whole.iter().zip(&self.counts).all(|(&dim, &count)| dim % count == 0)
     }
 
-    /// Whether values of such an array may be computed in these tiles: all are of one size, equally
-    /// many devices have each, and all devices work on one array.
+    /// Whether values of such an array may be computed in these tiles: all are of one size, and equally
+    /// many devices of each group have each.
     pub(crate) fn fits(&self, whole: &[i64]) -> bool {
-        self.counts.len() == whole.len()
-            && self.divides(whole)
-            && self.is_of_one_group()
-            && (self.summand_count() > 1 || is_grid(self))
+        let is_even = || match self.summand_count() {
+            1 => is_grid(self),
+            _ => self.is_of_one_group() || self.are_summands_even(),
+        };
+        self.counts.len() == whole.len() && self.divides(whole) && is_even()
     }
 
     /// Whether devices with one summand of `summands` have one tile of ours, and every summand another
@@ -213,16 +231,17 @@ impl Tiles {
         tiles
     }
 
-    /// Whether all devices work on one array, and as many have each summand of each tile.
+    /// Whether as many devices of each group have each summand of each tile.
     pub(crate) fn are_summands_even(&self) -> bool {
-        let mut holders: FxHashMap<(&[i64], i64), usize> = FxHashMap::default();
-        for (place, &summand) in self.places.iter().zip(&self.summands) {
-            *holders.entry((place, summand)).or_default() += 1;
+        let mut holders: FxHashMap<(i64, &[i64], i64), usize> = FxHashMap::default();
+        for ((&group, place), &summand) in self.groups.iter().zip(&self.places).zip(&self.summands)
+        {
+            *holders.entry((group, place, summand)).or_default() += 1;
         }
         let tiles: i64 = self.counts.iter().product();
-        let all = holders.len() as i64 == tiles * self.summand_count();
+        let all = holders.len() as i64 == self.group_axis().count * tiles * self.summand_count();
         let share = self.places.len() / holders.len().max(1);
-        all && self.is_of_one_group() && holders.values().all(|&count| count == share)
+        all && holders.values().all(|&count| count == share)
     }
 
     /// Whether what devices that differ along `along` have of such tiles, to be added, are the summands that
@@ -244,6 +263,43 @@ impl Tiles {
     /// Whether all devices work on one array.
     pub(crate) fn is_of_one_group(&self) -> bool {
         self.groups.iter().all(|&group| group == 0)
+    }
+
+    /// The groups, as if they were the pieces of one more dimension.
+    pub(crate) fn group_axis(&self) -> Axis {
+        let count = self.groups.iter().max().map_or(1, |&last| last + 1);
+        Axis { count, places: self.groups.clone() }
+    }
+
+    /// The tiles of the array when each of ours is cut as `inner` cuts it.
+    pub(crate) fn cut_further(&self, inner: &Tiles) -> Tiles {
+        let mut tiles = self.clone();
+        for dimension in 0..self.counts.len() {
+            let (outer, inner) = (self.axis(dimension), inner.axis(dimension));
+            let both = outer.places.iter().zip(&inner.places);
+            let places = both.map(|(&outer, &at)| outer * inner.count + at).collect();
+            tiles.set_axis(dimension, &Axis { count: outer.count * inner.count, places });
+        }
+        tiles
+    }
+
+    /// How each of our tiles is cut in an array that lies as `all` says, as far as devices of one of
+    /// `groups` share it evenly: what [`Tiles::cut_further`] made `all` of.
+    pub(crate) fn inner_cut(&self, all: &Tiles, groups: &[i64]) -> Tiles {
+        let mut grid = Grid::new(groups);
+        let mut tiles = Tiles::whole_in(self.counts.len(), groups);
+        for dimension in 0..self.counts.len() {
+            let (outer, all) = (self.axis(dimension), all.axis(dimension));
+            if !all.refines(&outer) {
+                continue;
+            }
+            let count = all.count / outer.count;
+            let inner = Axis { count, places: all.places.iter().map(|at| at % count).collect() };
+            if grid.take(&inner) {
+                tiles.set_axis(dimension, &inner);
+            }
+        }
+        tiles
     }
 
     /// How a dimension is cut.

@@ -1,5 +1,5 @@
 //! Calls of functions: one computation shared by all calls, or a copy of the body in place where
-//! shapes depend on the call.
+//! shapes depend on the call, or what is manual does.
 
 use rxla_hlo::{self as hlo, ComputationId};
 
@@ -97,7 +97,9 @@ pub(super) fn call<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Result {
     let symbol = view.symbol("callee")?;
     if let Some(&function) = cx.symbols.get(symbol) {
         let callee = cx.view(function);
-        if is_shape_polymorphic(callee) {
+        // What a function says of shardings depends on which axes are manual round the call.
+        let is_manual = cx.is_partitioned() && !cx.manual_axes.is_empty();
+        if is_manual || is_shape_polymorphic(callee) {
             return inline_call(cx, view, callee);
         }
     }

@@ -83,13 +83,17 @@ pub(super) fn constraint<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Result {
     let sharding = sharding::from_sdy(cx, view, attribute, &manual)?;
     let open = sharding::open_dimensions(attribute);
     let instruction = sharding::constrain(cx, operand, sharding);
+    leave_open(cx, instruction, &open);
+    cx.finish_all(view, &[instruction])
+}
+
+/// Says which dimensions may be cut further, as JAX writes it in HLO.
+fn leave_open(cx: &mut Importer<'_>, instruction: InstructionId, open: &[usize]) {
     if !open.is_empty() {
-        // As JAX writes it in HLO.
         let open: Vec<String> = open.iter().map(usize::to_string).collect();
         let config = format!("unspecified_dims=[{}]", open.join(","));
         cx.module[instruction].info_mut().backend_config = config;
     }
-    cx.finish_all(view, &[instruction])
 }
 
 /// `sdy.named_computation`: the region stands for itself.
@@ -138,28 +142,34 @@ fn inside(sharding: &TensorSharding, manual: &[ByteString]) -> TensorSharding {
     inner
 }
 
+/// A sharding, and the dimensions that may be cut further than it says.
+type Spread = (Sharding, Vec<usize>);
+
 fn to_hlo<'a>(
     cx: &Importer<'a>,
     view: View<'a>,
     sharding: &TensorSharding,
     manual: &[ByteString],
-) -> Result<Sharding> {
+) -> Result<Spread> {
     let attribute = Attribute::sdy(SdyAttribute::TensorSharding(sharding.clone()));
-    sharding::from_sdy(cx, view, &attribute, manual)
+    let open = sharding::open_dimensions(&attribute);
+    Ok((sharding::from_sdy(cx, view, &attribute, manual)?, open))
 }
 
 /// Says how a value is spread and then sees it under another shape.
 fn cross_border(
     cx: &mut Importer<'_>,
     value: InstructionId,
-    before: Sharding,
+    (before, open_before): Spread,
     target: &str,
-    after: Sharding,
+    (after, open_after): Spread,
     shape: Shape,
 ) -> InstructionId {
     let spread = sharding::constrain(cx, value, before);
+    leave_open(cx, spread, &open_before);
     let crossing = cx.add(custom_call::marker(target), shape, &[spread]);
     cx.module[crossing].info_mut().sharding = Some(after);
+    leave_open(cx, crossing, &open_after);
     crossing
 }
 
