@@ -30,7 +30,7 @@ pub(crate) struct Divider<'d> {
     /// The leaves of values that are not simply the instruction itself, whole.
     placed: FxHashMap<InstructionId, Vec<Placed>>,
     /// Moves that were made before.
-    moved: FxHashMap<InstructionId, Vec<(Tiles, InstructionId)>>,
+    moved: FxHashMap<InstructionId, Vec<(Placed, Tiles, InstructionId)>>,
 }
 
 /// Divides the work of a computation. `parameters` and `results` say how its arguments and its root
@@ -91,13 +91,17 @@ impl Divider<'_> {
         if placed.tiles.are_parts_of(tiles) {
             return Ok(placed.value);
         }
+        // At the borders of manual regions a value becomes a part of another array.
+        let is_same = |(from, to, _): &&(Placed, Tiles, InstructionId)| {
+            from.tiles == placed.tiles && from.dims == placed.dims && to.are_parts_of(tiles)
+        };
         let mut before = self.moved.get(&placed.value).into_iter().flatten();
-        if let Some((_, moved)) = before.find(|(to, _)| to.are_parts_of(tiles)) {
+        if let Some((_, _, moved)) = before.find(is_same) {
             return Ok(*moved);
         }
         let Placed { value, tiles: have, dims } = placed;
         let moved = move_parts::reshard(self.module, *value, have, tiles, dims, self.devices)?;
-        self.moved.entry(*value).or_default().push((tiles.clone(), moved));
+        self.moved.entry(*value).or_default().push((placed.clone(), tiles.clone(), moved));
         Ok(moved)
     }
 

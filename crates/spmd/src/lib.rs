@@ -142,7 +142,10 @@ fn declared(module: &Module, partitions: usize) -> Result<Vec<Option<Tiles>>> {
     if leaves.iter().any(|(path, _)| path.len() > 1) {
         return Err(Error::unimplemented("results in nested tuples on several partitions"));
     }
-    let declared = match module.config.spmd_output_sharding.as_ref() {
+    let given = module.config.spmd_output_sharding.as_ref();
+    // What a marker says goes as far as it goes, as elsewhere; the result is not asked for so.
+    let is_asked = given.is_some() || calls::target(module, root) != Some("Sharding");
+    let declared = match given {
         Some(sharding) => Some(sharding),
         None if leaves_open(module, root) => None,
         None => module[root].info().and_then(|info| info.sharding.as_ref()),
@@ -158,7 +161,8 @@ fn declared(module: &Module, partitions: usize) -> Result<Vec<Option<Tiles>>> {
             };
             // A member of a group that is to be spread alike says nothing of its own.
             let declared = declared.filter(|declared| !declared.is_unknown());
-            declared.map(|sharding| Tiles::of(sharding, array.rank(), partitions)).transpose()
+            let tiles = declared.map(|sharding| Tiles::of(sharding, array.rank(), partitions));
+            Ok(tiles.transpose()?.filter(|tiles| is_asked || tiles.divides(&array.dims)))
         })
         .collect()
 }

@@ -105,7 +105,7 @@ module {
 
 // -----
 
-// error: unimplemented: `func.call`: more than 16384 calls of functions with sizes left open
+// error: unimplemented: `func.call`: more than 16384 calls of functions whose bodies depend on the call
 module {
   func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {
     %0 = call @a(%x) : (tensor<2xf32>) -> tensor<2xf32>

@@ -82,7 +82,8 @@ fn composite(id: InstructionId, info: Option<&Info>, findings: &mut Findings) {
     }
 }
 
-/// Where shardings are given on the way round a loop or out of branches, they are one.
+/// Where shardings are given on the way round a loop or out of branches, they are one. What custom
+/// calls say is for the partitioner, which has values lie as they have to.
 fn same_sharding(
     module: &Module,
     id: InstructionId,
@@ -90,7 +91,9 @@ fn same_sharding(
     findings: &mut Findings,
 ) {
     let sharding = |id: InstructionId| -> Option<&Sharding> {
-        module.get_instruction(id)?.info()?.sharding.as_ref()
+        let instruction = module.get_instruction(id)?;
+        let is_call = matches!(instruction.op, Op::CustomCall(_));
+        instruction.info()?.sharding.as_ref().filter(|_| !is_call)
     };
     let mut first: Option<(InstructionId, &Sharding)> = sharding(id).map(|found| (id, found));
     for &other in others {

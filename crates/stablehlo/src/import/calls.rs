@@ -84,7 +84,7 @@ fn inline_call<'a>(cx: &mut Importer<'a>, view: View<'a>, callee: View<'a>) -> R
     cx.inlined += 1;
     if cx.inlined > MAX_INLINED {
         return Err(view.unimplemented(format_args!(
-            "more than {MAX_INLINED} calls of functions with sizes left open"
+            "more than {MAX_INLINED} calls of functions whose bodies depend on the call"
         )));
     }
     let operands = cx.operands(view)?;
