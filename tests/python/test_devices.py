@@ -81,6 +81,129 @@ def test_manual_regions_in_manual_regions():
     np.testing.assert_array_equal(result, expected * (np.arange(4) >= 2))
 
 
+def test_regions_are_divided_along_axes_that_they_leave_open(mesh):
+    """A `shard_map` over `x` alone: `y` cuts what is in it as it cuts what is outside."""
+    spread = jax.lax.with_sharding_constraint
+    ring = [(0, 1), (1, 0)]
+
+    def loop(x):
+        return jax.lax.scan(lambda x, _: (x * 2 - jax.lax.pmax(x, "x"), None), x, None, length=3)[0]
+
+    def scattered(x):
+        parts = jax.lax.psum_scatter(x, "x", scatter_dimension=0, tiled=True)
+        return jnp.concatenate([parts, -parts])
+
+    half = X[:4], X[4:]
+    for body, of_parts in [
+        (lambda x: x * x, lambda a, b: a * a),
+        (lambda x: spread(x + 1, P(None, "y")), lambda a, b: a + 1),
+        (lambda x: x - jax.lax.psum(x, "x"), lambda a, b: -b),
+        (lambda x: jax.lax.ppermute(x, "x", ring), lambda a, b: b),
+        (lambda x: jax.lax.all_gather(x, "x").sum(0) * 3, lambda a, b: (a + b) * 3),
+        (lambda x: jax.lax.all_to_all(x, "x", 0, 0, tiled=True).sum(0) + x, None),
+        (scattered, None),
+        (loop, lambda a, b: a * 8 - 7 * np.maximum(a, b)),
+        (lambda x: x + jax.lax.axis_index("x"), None),
+        (jax.jit(lambda x: jnp.cumsum(x, 0)), lambda a, b: np.cumsum(a, 0)),
+    ]:
+        region = jax.shard_map(body, in_specs=P("x"), out_specs=P("x"), axis_names={"x"}, check_vma=False)
+        whole = jax.jit(jax.shard_map(body, mesh=mesh, in_specs=P("x"), out_specs=P("x"), check_vma=False))
+        with jax.set_mesh(mesh):
+            x = jax.device_put(X, NamedSharding(mesh, P("x", "y")))
+            program = jax.jit(region).lower(x).compile()
+            result = program(x)
+        if of_parts is None:
+            np.testing.assert_array_equal(result, whole(X))
+        else:
+            np.testing.assert_array_equal(result, np.concatenate([of_parts(*half), of_parts(*half[::-1])]))
+        assert result.sharding.spec == P("x", "y")
+        # Nobody has all columns of anything.
+        assert ",4]" not in program.as_text()
+
+
+def test_what_is_said_in_regions_goes_out_of_them(mesh):
+    def body(x):
+        return jax.lax.with_sharding_constraint(x.T @ x, P("y"))
+
+    f = jax.shard_map(body, in_specs=P("x"), out_specs=P(None, "x"), axis_names={"x"})
+    with jax.set_mesh(mesh):
+        result = jax.jit(f)(jax.device_put(X, P()))
+    np.testing.assert_array_equal(result, np.concatenate([h.T @ h for h in (X[:4], X[4:])], axis=1))
+    assert result.sharding.spec == P("y", "x")
+
+
+def test_sums_over_open_axes_stay_in_their_group(mesh):
+    """Rows that `y` cuts are summed over `y` alone, also where only some groups come by."""
+
+    def body(x):
+        x = jax.lax.with_sharding_constraint(x, P("y"))
+        total = jnp.einsum("ij,ik->jk", x, x)
+        turned = jax.lax.cond(jax.lax.axis_index("x") == 0, lambda x: x[::-1] * x.sum(), lambda x: x - x[:1], x)
+        return total, turned
+
+    f = jax.shard_map(body, in_specs=P("x"), out_specs=P("x"), axis_names={"x"}, check_vma=False)
+    with jax.set_mesh(mesh):
+        total, turned = jax.jit(f)(jax.device_put(X, P("x")))
+    a, b = X[:4], X[4:]
+    np.testing.assert_array_equal(total, np.concatenate([a.T @ a, b.T @ b]))
+    np.testing.assert_array_equal(turned, np.concatenate([a[::-1] * a.sum(), b - b[:1]]))
+    assert turned.sharding.spec == P(("x", "y"))
+
+
+def test_regions_in_regions_keep_open_axes():
+    mesh = jax.make_mesh((2, 1, 2), ("x", "y", "z"), axis_types=(jax.sharding.AxisType.Auto,) * 3)
+
+    @jax.jit
+    def inner(x):
+        f = lambda x: x + jax.lax.psum(x, "y") * jax.lax.axis_index("y")
+        return jax.shard_map(f, in_specs=P("y"), out_specs=P("y"), axis_names={"y"})(x) * 2
+
+    def outer(x):
+        return inner(x) + jax.lax.axis_index("x")
+
+    with jax.set_mesh(mesh):
+        f = jax.shard_map(outer, in_specs=P("x"), out_specs=P("x"), axis_names={"x"})
+        result = jax.jit(f)(jax.device_put(X, P("x", "z")))
+    np.testing.assert_array_equal(result, X * 2 + (np.arange(8) >= 4)[:, None])
+    assert result.sharding.spec == P("x", "z")
+
+
+def test_gradients_of_regions_over_some_axes(mesh):
+    w = np.linspace(-1, 1, 16, dtype=np.float32).reshape(4, 4)
+
+    def loss(x, w):
+        def body(x, w):
+            def step(x, _):
+                return jnp.tanh(jax.lax.with_sharding_constraint(x @ w, P(None, "y"))), None
+
+            x, _ = jax.lax.scan(step, x, None, length=2)
+            return jax.lax.psum(jnp.sum(x**2), "x")
+
+        return jax.shard_map(body, in_specs=(P("x"), P()), out_specs=P(), axis_names={"x"})(x, w)
+
+    def plain(x, w):
+        return jnp.sum(jnp.tanh(jnp.tanh(x @ w) @ w) ** 2)
+
+    x = X / 32
+    expected = jax.grad(plain, argnums=(0, 1))(x, w)
+    with jax.set_mesh(mesh):
+        gradients = jax.jit(jax.grad(loss, argnums=(0, 1)))(jax.device_put(x, P("x", "y")), w)
+    for gradient, wanted in zip(gradients, expected):
+        np.testing.assert_allclose(gradient, wanted, rtol=2e-5, atol=1e-6)
+
+
+def test_branches_may_end_in_different_constraints(mesh):
+    to = lambda *spec: lambda x: jax.lax.with_sharding_constraint(x, NamedSharding(mesh, P(*spec)))
+    f = jax.jit(lambda x: jax.lax.cond(x[0, 0] == 0, to("x", None), to(None, "y"), x))
+    np.testing.assert_array_equal(f(X), X)
+
+
+def test_constraints_that_cut_unevenly_are_no_results(mesh):
+    constrain = lambda x: jax.lax.with_sharding_constraint(x, NamedSharding(mesh, P(("x", "y"))))
+    f = lambda x: constrain(x.reshape(2, -1).sum(1))
+    np.testing.assert_array_equal(jax.jit(f)(X), X.reshape(2, -1).sum(1))
+
+
 def test_values_that_are_not_reduced_yet():
     """A value may be a sum of what the devices have; whoever reads it gets the sum."""
     mesh = jax.make_mesh((2, 2), ("x", "y"), axis_types=(jax.sharding.AxisType.Explicit,) * 2)

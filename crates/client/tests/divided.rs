@@ -105,6 +105,66 @@ const MANUAL: [&str; 2] = [
   ROOT r = f32[8,8] add(d, y)",
 ];
 
+/// Into a region that is manual along the first axis of a mesh of 2×2, with work that the second axis may
+/// cut, and the same without. What is written `OPEN` may be cut further.
+const PARTLY_MANUAL: &[[&str; 2]] = &[
+    // A sum over the manual axis, reversal, and a product.
+    [
+        "f = f32[8,8] custom-call(x), custom_call_target=\"Sharding\", sharding={devices=[2,1,2]<=[4] last_tile_dim_replicate}, OPEN
+  m = f32[4,8] custom-call(f), custom_call_target=\"SPMDFullToShardShape\", sharding={devices=[1,1,2,2]<=[4] last_tile_dims={manual, replicated}}, OPEN
+  c = f32[4,8] custom-call(m), custom_call_target=\"Sharding\", sharding={devices=[1,2,2]<=[2,2]T(1,0) last_tile_dims={manual}}
+  s = f32[4,8] all-reduce(c), channel_id=1, replica_groups={{0,2},{1,3}}, use_global_device_ids=true, to_apply=sum
+  v = f32[4,8] reverse(s), dimensions={1}
+  d = f32[4,8] subtract(c, v)
+  p = f32[4,4] dot(d, c), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  b = f32[4,8] dot(p, c), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  e = f32[4,8] custom-call(b), custom_call_target=\"Sharding\", sharding={devices=[1,1,2,2]<=[4] last_tile_dims={manual, replicated}}, OPEN
+  g = f32[8,8] custom-call(e), custom_call_target=\"SPMDShardToFullShape\", sharding={devices=[2,1,2]<=[4] last_tile_dim_replicate}, OPEN
+  ROOT r = f32[8,8] add(g, y)",
+        "t = f32[4,8] slice(x), slice={[0:4],[0:8]}
+  u = f32[4,8] slice(x), slice={[4:8],[0:8]}
+  s = f32[4,8] add(t, u)
+  v = f32[4,8] reverse(s), dimensions={1}
+  vs = f32[8,8] concatenate(v, v), dimensions={0}
+  d = f32[8,8] subtract(x, vs)
+  a = f32[2,4,8] reshape(d)
+  c = f32[2,4,8] reshape(x)
+  p = f32[2,4,4] dot(a, c), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2}
+  b = f32[2,4,8] dot(p, c), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}
+  g = f32[8,8] reshape(b)
+  ROOT r = f32[8,8] add(g, y)",
+    ],
+    // Groups run a loop differently often, and what their devices have of the array moves in it. The
+    // number comes from a region in which the second axis is manual, too.
+    [
+        "f = f32[8,8] custom-call(x), custom_call_target=\"Sharding\", sharding={devices=[1,2,2]<=[4] last_tile_dim_replicate}, OPEN
+  m = f32[8,4] custom-call(f), custom_call_target=\"SPMDFullToShardShape\", sharding={devices=[1,1,2,2]<=[4] last_tile_dims={manual, replicated}}, OPEN
+  c = f32[8,4] custom-call(m), custom_call_target=\"Sharding\", sharding={devices=[2,1,2]<=[2,2]T(1,0) last_tile_dims={manual}}
+  id = u32[] partition-id()
+  two = u32[] constant(2)
+  q = u32[] divide(id, two)
+  k = s32[] convert(q)
+  w = s32[] custom-call(k), custom_call_target=\"Sharding\", sharding={manual}
+  i = s32[] custom-call(w), custom_call_target=\"SPMDShardToFullShape\", sharding={devices=[2,2]<=[4] last_tile_dims={manual, replicated}}
+  t = (s32[], f32[8,4]) tuple(i, c)
+  l = (s32[], f32[8,4]) while(t), condition=once, body=turn
+  o = f32[8,4] get-tuple-element(l), index=1
+  h = f32[8,4] collective-permute(o), channel_id=2, source_target_pairs={{0,2},{2,0},{1,3},{3,1}}
+  e = f32[8,4] custom-call(h), custom_call_target=\"Sharding\", sharding={devices=[1,1,2,2]<=[4] last_tile_dims={manual, replicated}}, OPEN
+  g = f32[8,8] custom-call(e), custom_call_target=\"SPMDShardToFullShape\", sharding={devices=[1,2,2]<=[4] last_tile_dim_replicate}, OPEN
+  ROOT r = f32[8,8] subtract(g, y)",
+        "t = f32[8,4] slice(x), slice={[0:8],[0:4]}
+  u = f32[8,4] slice(x), slice={[0:8],[4:8]}
+  z = f32[] constant(0)
+  n = f32[4] reduce(t, z), dimensions={0}, to_apply=sum
+  b = f32[8,4] broadcast(n), dimensions={1}
+  v = f32[8,4] reverse(t), dimensions={0}
+  d = f32[8,4] subtract(b, v)
+  g = f32[8,8] concatenate(u, d), dimensions={1}
+  ROOT r = f32[8,8] subtract(g, y)",
+    ],
+];
+
 const CALLED: &str = "
 sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) }
 sum_s32 { a = s32[] parameter(0) b = s32[] parameter(1) ROOT r = s32[] add(a, b) }
@@ -127,6 +187,25 @@ step {
   c = f32[8,8] transpose(y), dimensions={1,0}
   a = f32[8,8] add(x, c)
   ROOT r = (s32[], f32[8,8], f32[8,8]) tuple(m, a, y)
+}
+once {
+  t = (s32[], f32[8,4]) parameter(0)
+  n = s32[] get-tuple-element(t), index=0
+  one = s32[] constant(1)
+  ROOT r = pred[] compare(n, one), direction=LT
+}
+turn {
+  t = (s32[], f32[8,4]) parameter(0)
+  n = s32[] get-tuple-element(t), index=0
+  one = s32[] constant(1)
+  m = s32[] add(n, one)
+  x = f32[8,4] get-tuple-element(t), index=1
+  z = f32[] constant(0)
+  s = f32[4] reduce(x, z), dimensions={0}, to_apply=sum
+  b = f32[8,4] broadcast(s), dimensions={1}
+  v = f32[8,4] reverse(x), dimensions={0}
+  d = f32[8,4] subtract(b, v)
+  ROOT r = (s32[], f32[8,4]) tuple(m, d)
 }
 yes {
   t = (f32[8,8], f32[8,8]) parameter(0)
@@ -187,6 +266,7 @@ fn run(
             SPREADS[spreads[2]].0
         ),
     };
+    let body = body.replace("OPEN", "backend_config=\"unspecified_dims=[0,1]\"");
     let text = format!(
         "HloModule m, num_partitions={partitions}\n{CALLED}\nENTRY main {{
   {parameters}
@@ -224,7 +304,11 @@ fn any_spread_gives_what_one_device_gives() {
     // Small integers without a pattern that a transposition or shift would keep.
     let x: Vec<f32> = (0..64).map(|i| ((i * i * 7 + i * 3) % 11) as f32 - 4.0).collect();
     let y: Vec<f32> = (0..64).map(|i| ((i * i * 5 + i) % 13) as f32 - 6.0).collect();
-    let bodies = BODIES.iter().map(|&body| [body, body]).chain([MANUAL]);
+    let bodies = BODIES
+        .iter()
+        .map(|&body| [body, body])
+        .chain([MANUAL])
+        .chain(PARTLY_MANUAL.iter().copied());
     for (number, [body, alone]) in bodies.enumerate() {
         let expected = run(&client, alone, None, &x, &y).remove(0);
         assert_eq!(expected.shape().without_layout(), Shape::array(ElementType::F32, [8, 8]));

@@ -41,6 +41,30 @@ module attributes {mhlo.num_partitions = 2 : i32} {
 
 // -----
 
+// A region that leaves an axis open says at its borders which dimensions that may cut. A region in a function
+// that it calls leads back into it and not to what is outside.
+// hlo: %constrained = f32[4,4] custom-call(%add), custom_call_target="Sharding", sharding={devices=[1,2,2]<=[2,2]T(1,0) last_tile_dims={manual}}
+module attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["i"=2, "j"=2]>
+  func.func public @main(%arg0: tensor<8x4xf32>) -> tensor<8x4xf32> {
+    %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"i", ?}, {?}]>] out_shardings=[<@mesh, [{"i", ?}, {?}]>] manual_axes={"i"} (%arg1: tensor<4x4xf32>) {
+      %1 = sdy.sharding_constraint %arg1 <@mesh, [{}, {"j"}]> : tensor<4x4xf32>
+      %2 = func.call @place(%1) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+      sdy.return %2 : tensor<4x4xf32>
+    } : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    return %0 : tensor<8x4xf32>
+  }
+  func.func private @place(%arg0: tensor<4x4xf32>) -> tensor<4x4xf32> {
+    %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"j"}, {?}]>] out_shardings=[<@mesh, [{"j"}, {?}]>] manual_axes={"j"} (%arg1: tensor<2x4xf32>) {
+      %1 = stablehlo.negate %arg1 : tensor<2x4xf32>
+      sdy.return %1 : tensor<2x4xf32>
+    } : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    return %0 : tensor<4x4xf32>
+  }
+}
+
+// -----
+
 // On one partition shardings mean nothing.
 // hlo: ROOT %add = f32[2] add(%Arg_0, %Arg_0)
 module {

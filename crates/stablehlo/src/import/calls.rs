@@ -4,7 +4,7 @@
 use rxla_hlo::{self as hlo, ComputationId};
 
 use super::attributes::View;
-use super::functions::function_type;
+use super::functions::{function_type, has_regions};
 use super::importer::{Importer, Result, one_or_tuple_shape};
 use super::types;
 use crate::mlir::Attribute;
@@ -97,9 +97,9 @@ pub(super) fn call<'a>(cx: &mut Importer<'a>, view: View<'a>) -> Result {
     let symbol = view.symbol("callee")?;
     if let Some(&function) = cx.symbols.get(symbol) {
         let callee = cx.view(function);
-        // What a function says of shardings depends on which axes are manual round the call.
+        // Where a region in a region leads out to depends on which axes are manual round the call.
         let is_manual = cx.is_partitioned() && !cx.manual_axes.is_empty();
-        if is_manual || is_shape_polymorphic(callee) {
+        if is_shape_polymorphic(callee) || is_manual && has_regions(cx, function) {
             return inline_call(cx, view, callee);
         }
     }

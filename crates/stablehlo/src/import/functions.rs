@@ -1,6 +1,6 @@
 //! Functions as computations, callees before callers, and the entry computation.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use rxla_base::Diagnostic;
 use rxla_hlo::{self as hlo, ArrayShape, Op, Shape};
 
@@ -102,6 +102,31 @@ fn callees(cx: &Importer<'_>, function: OpId) -> Vec<OpId> {
             }
         }
     }
+    found
+}
+
+/// Whether there are manual regions in a function or in what it calls.
+pub(super) fn has_regions(cx: &mut Importer<'_>, function: OpId) -> bool {
+    if let Some(&known) = cx.regional.get(&function) {
+        return known;
+    }
+    let source = cx.source;
+    let mut found = false;
+    let mut seen = FxHashSet::from_iter([function]);
+    let mut stack = vec![function];
+    while let Some(op) = stack.pop() {
+        let operation = &source.operations[op];
+        found |= &*operation.name == "sdy.manual_computation";
+        if &*operation.name == "func.func" {
+            stack.extend(callees(cx, op).into_iter().filter(|&callee| seen.insert(callee)));
+        }
+        for &region in &operation.regions {
+            for &block in &source.regions[region].blocks {
+                stack.extend(source.blocks[block].operations.iter().copied());
+            }
+        }
+    }
+    cx.regional.insert(function, found);
     found
 }
 

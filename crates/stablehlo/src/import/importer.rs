@@ -37,6 +37,8 @@ pub(super) struct Importer<'a> {
     misfit: Option<Diagnostic>,
     /// Mesh axes along which the program at hand computes with parts.
     pub(super) manual_axes: Vec<mlir::ByteString>,
+    /// Of functions for which that was asked, whether they hold manual regions.
+    pub(super) regional: FxHashMap<OpId, bool>,
     /// Regions being lowered into the computation round them.
     pub(super) inline_depth: usize,
     /// Regions round the place at hand that compute with single elements.
@@ -67,6 +69,7 @@ impl<'a> Importer<'a> {
             info: hlo::Info::default(),
             misfit: None,
             manual_axes: Vec::new(),
+            regional: FxHashMap::default(),
             inline_depth: 0,
             scalar_depth: 0,
             layouts: FxHashMap::default(),
