@@ -43,7 +43,13 @@ module attributes {mhlo.num_partitions = 2 : i32} {
 
 // A region that leaves an axis open says at its borders which dimensions that may cut. A region in a function
 // that it calls leads back into it and not to what is outside.
-// hlo: %constrained = f32[4,4] custom-call(%add), custom_call_target="Sharding", sharding={devices=[1,2,2]<=[2,2]T(1,0) last_tile_dims={manual}}
+// hlo: custom_call_target="Sharding", sharding={devices=[2,1,2]<=[4] last_tile_dim_replicate}, backend_config="unspecified_dims=[0,1]"
+// hlo: custom_call_target="SPMDFullToShardShape", sharding={devices=[1,1,2,2]<=[4] last_tile_dims={manual, replicated}}, backend_config="unspecified_dims=[0,1]"
+// hlo: custom_call_target="Sharding", sharding={devices=[1,2,2]<=[2,2]T(1,0) last_tile_dims={manual}}
+// hlo: custom_call_target="SPMDFullToShardShape", sharding={manual}
+// hlo: f32[2,4] negate
+// hlo: custom_call_target="SPMDShardToFullShape", sharding={devices=[2,1,2]<=[2,2]T(1,0) last_tile_dims={manual}}
+// hlo: custom_call_target="SPMDShardToFullShape", sharding={devices=[2,1,2]<=[4] last_tile_dim_replicate}, backend_config="unspecified_dims=[0,1]"
 module attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @mesh = <["i"=2, "j"=2]>
   func.func public @main(%arg0: tensor<8x4xf32>) -> tensor<8x4xf32> {
