@@ -293,6 +293,17 @@ mod tests {
     }
 
     #[test]
+    fn groups_and_exchanges_keep_axes_out() {
+        let rule = product();
+        let operands = [Some(tiles(&[X, Y])), None];
+        // Devices along `X` have different arrays.
+        assert_eq!(rule.choose(&[None], &operands, X), [None, None, Some(axis(Y))]);
+        let exchanging = vec![vec![0, 1], vec![2, 3]];
+        let rule = Rule { exchanging, ..product() };
+        assert_eq!(rule.choose(&[None], &operands, ONE_GROUP), [Some(axis(X)), None, None]);
+    }
+
+    #[test]
     fn a_grid_gives_every_cell_to_equally_many() {
         assert!(is_grid(&tiles(&[X, Y])));
         assert!(!is_grid(&tiles(&[X, X])));

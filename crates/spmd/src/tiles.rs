@@ -515,6 +515,30 @@ mod tests {
     }
 
     #[test]
+    fn tiles_are_cut_further_within_groups() {
+        // A mesh of 2×2×2, whose middle axis is manual and cuts dimension 0.
+        let along = |axis: u32| Axis { count: 2, places: (0..8).map(|d| d >> axis & 1).collect() };
+        let mut manual = Tiles::whole(2, 8);
+        manual.set_axis(0, &along(1));
+        let groups = along(1).places;
+        let mut inner = Tiles::whole_in(2, &groups);
+        inner.set_axis(0, &along(0));
+        inner.set_axis(1, &along(2));
+        assert!(inner.fits(&[4, 4]));
+        let all = manual.cut_further(&inner);
+        assert_eq!(all.counts[..], [4, 2]);
+        assert_eq!(all.axis(0).places, [0, 1, 2, 3, 0, 1, 2, 3]);
+        assert!(all.fits(&[4, 4]));
+        assert_eq!(manual.inner_cut(&all, &groups), inner);
+        // The manual axis is used up, and pieces of another order are none of its.
+        let mut other = Tiles::whole(2, 8);
+        other.set_axis(0, &along(0));
+        other.set_axis(1, &along(1));
+        assert!(manual.inner_cut(&other, &groups).is_whole());
+        assert!(!other.in_groups(&groups).fits(&[4, 4]));
+    }
+
+    #[test]
     fn nonsense_is_refused() {
         for (dims, devices) in [
             (vec![2, 1], vec![0, 1]),
