@@ -66,12 +66,7 @@ pub(crate) fn exchange(op: &Op, devices: Devices) -> Exchange {
                 None => known((0..devices.partitions).map(|device| vec![device]).collect(), false),
             };
         }
-        Op::AllGatherStart(_)
-        | Op::AllReduceStart(_)
-        | Op::AsyncStart(_)
-        | Op::CollectiveBroadcast(_)
-        | Op::CollectivePermuteStart(_)
-        | Op::RaggedAllToAll(_) => return Exchange::Unknown,
+        op if op.is_collective() || matches!(op, Op::AsyncStart(_)) => return Exchange::Unknown,
         _ => return Exchange::Nothing,
     };
     match mode.and_then(|mode| members(groups, mode, devices)) {

@@ -49,6 +49,12 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
+    /// Groups of devices, numbered from 0, as if they were the pieces of one more dimension.
+    pub(crate) fn of_groups(groups: &[i64]) -> Axis {
+        let count = groups.iter().max().map_or(1, |&last| last + 1);
+        Axis { count, places: groups.to_vec() }
+    }
+
     /// Whether each of our pieces lies in the same device's piece of `other`.
     pub(crate) fn refines(&self, other: &Axis) -> bool {
         let ratio = self.count / other.count.max(1);
@@ -198,8 +204,8 @@ pub(crate) struct Grid {
 
 impl Grid {
     pub(crate) fn new(groups: &[i64]) -> Grid {
-        let count = groups.iter().max().map_or(1, |&last| last + 1);
-        Grid { cells: groups.to_vec(), count }
+        let Axis { count, places: cells } = Axis::of_groups(groups);
+        Grid { cells, count }
     }
 
     /// Adds an axis if that leaves the cells equal.

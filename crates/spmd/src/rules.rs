@@ -10,7 +10,7 @@ use rxla_passes::view;
 
 use crate::collectives;
 use crate::custom::CustomCalls;
-use crate::factors::{Factor, Rule};
+use crate::factors::{Axis, Factor, Rule};
 use crate::move_parts::Devices;
 use crate::sharding_rule;
 
@@ -98,7 +98,7 @@ fn of_op(module: &Module, id: InstructionId, mut rule: Rule, by: &Dividers<'_>) 
         // Parts of what is reversed go to the devices at the other end. All devices have to come for
         // that, and not all groups may.
         Op::Reverse(Reverse { dimensions }) => {
-            let is_one_group = by.groups.iter().all(|&group| group == by.groups[0]);
+            let is_one_group = Axis::of_groups(by.groups).count == 1;
             same_dims(&mut rule, |d| is_one_group || !dimensions.contains(&(d as i64)));
         }
         Op::Concatenate(Concatenate { dimensions }) => {

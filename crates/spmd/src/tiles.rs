@@ -265,10 +265,9 @@ impl Tiles {
         self.groups.iter().all(|&group| group == 0)
     }
 
-    /// The groups, as if they were the pieces of one more dimension.
+    /// The groups as an axis.
     pub(crate) fn group_axis(&self) -> Axis {
-        let count = self.groups.iter().max().map_or(1, |&last| last + 1);
-        Axis { count, places: self.groups.clone() }
+        Axis::of_groups(&self.groups)
     }
 
     /// The tiles of the array when each of ours is cut as `inner` cuts it.

@@ -52,7 +52,7 @@ pub(super) unsafe fn multiply<T: Compute>(context: &Context, job: &Job<'_, T>) -
     let panels = n.div_ceil(2 * kernels.lanes);
     // As many panels as stay in the second cache beside what is asked for in their place, and the rows that go by. The
     // more steps a value holds, the sooner the rows have gone by, so that panels have to be more for them.
-    let keeps = system::second_cache() / 8 * T::STEPS.min(4);
+    let keeps = system::second_cache() / 8 * T::STEPS;
     let near = (keeps / (panel_size * size_of::<T>())).max(1);
     // Work is handed out in pieces: some rows of a panel.
     let pieces = (UNITS * context.threads()).div_ceil(panels).clamp(1, MOST_PIECES.min(tiles));
