@@ -157,6 +157,17 @@ def _eigh(x):
     return values, jnp.abs(vectors)
 
 
+def _eig(x):
+    """The vectors together, since their order and their signs are anybody's."""
+    values, vectors = jnp.linalg.eig(x)
+    return (vectors * values[..., None, :]) @ jnp.linalg.inv(vectors)
+
+
+def _schur(x):
+    form, basis = lax.linalg.schur(x)
+    return basis @ form @ basis.swapaxes(-1, -2)
+
+
 def _linalg(name, function, *args, tolerance=1e-2):
     @workload("linalg", name=name, tolerance=tolerance)
     def make():
@@ -182,6 +193,12 @@ for _size in [(1000, 4, 4), (16, 16), (128, 128), (512, 512)]:
     _linalg(f"lu_{_tail}", lax.linalg.lu, lambda size=_size: normal(*size))
     _linalg(f"det_{_tail}", jnp.linalg.det, lambda size=_size: normal(*size) / np.float32(size[-1]))
     _linalg(f"inv_{_tail}", jnp.linalg.inv, lambda size=_size: _spd(*size))
+# Eigenvalues come in no order, and of vectors none is the only one.
+for _size in [(1000, 4, 4), (16, 16), (64, 64)]:
+    _tail = "x".join(map(str, _size))
+    _linalg(f"eigvals_{_tail}", lambda x: jnp.sort(jnp.linalg.eigvals(x)), lambda size=_size: normal(*size))
+    _linalg(f"eig_{_tail}", _eig, lambda size=_size: normal(*size))
+    _linalg(f"schur_{_tail}", _schur, lambda size=_size: normal(*size))
 _linalg("lstsq_512x64", lambda a, b: jnp.linalg.lstsq(a, b)[0], lambda: normal(512, 64), lambda: normal(512, 4))
 _linalg("svd_10000x2", lambda x: jnp.linalg.svd(x, compute_uv=True, full_matrices=False)[1], lambda: normal(10000, 2))
 _linalg("qr_10000x3", jnp.linalg.qr, lambda: normal(10000, 3))

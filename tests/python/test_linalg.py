@@ -37,9 +37,40 @@ def test_decompositions_multiply_back():
     close(q @ h @ q.T, A)
 
 
-def test_eigenvalues_of_general_matrices():
-    values, vectors = jnp.linalg.eig(A)
-    close(A @ vectors, vectors * values)
+# From 75 rows on this is left to LAPACK.
+@pytest.mark.parametrize("size", [1, 2, 5, 20, 74, 75])
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_eigenvalues_of_general_matrices(size, dtype):
+    a = RNG.normal(size=(2, size, size)).astype(dtype)
+    if dtype == "complex64":
+        a += 1j * RNG.normal(size=a.shape).astype("float32")
+    values, left, right = jax.lax.linalg.eig(a)
+    adjoint = lambda matrices: matrices.conj().swapaxes(-1, -2)
+    close(a @ right, right * values[:, None])
+    close(adjoint(left) @ a, values[..., None] * adjoint(left))
+    for matrix, found in zip(a, values):
+        expected = np.linalg.eigvals(matrix.astype("complex128"))
+        assert np.all(np.abs(expected[:, None] - found).min(1) < 1e-3)
+    close(np.sort(jnp.linalg.eigvals(a)), np.sort(values))
+    form, basis = jax.lax.linalg.schur(a)
+    close(basis @ form @ adjoint(basis), a)
+    close(adjoint(basis) @ basis, np.broadcast_to(np.eye(size), a.shape))
+    reduced, taus = jax.lax.linalg.hessenberg(a)
+    basis = jnp.zeros_like(a).at[:, 0, 0].set(1)
+    if size > 1:
+        basis = basis.at[:, 1:, 1:].set(jax.lax.linalg.householder_product(reduced[:, 1:, :-1], taus))
+    close(basis @ jnp.triu(reduced, -1) @ adjoint(basis), a)
+
+
+def test_eigenvalues_of_what_is_not_finite():
+    a = np.stack([A, A])
+    a[0, 1, 2] = np.nan
+    values, vectors = jnp.linalg.eig(a)
+    assert np.isnan(values[0]).all() and np.isnan(vectors[0]).all()
+    close(A @ vectors[1], vectors[1] * values[1])
+    form, basis = jax.lax.linalg.schur(a)
+    assert np.isnan(form[0]).all() and np.isnan(basis[0]).all()
+    close(basis[1] @ form[1] @ basis[1].T, A)
 
 
 def test_functions_of_matrices():
@@ -81,14 +112,14 @@ from jax.experimental import serialize_executable
 with open(sys.argv[1], "rb") as file:
     one = {"execution_devices": jax.devices()[:1]}
     compiled = serialize_executable.deserialize_and_load(*pickle.load(file), **one)
-argument = np.diag([1, 2, 3]).astype("float32")
+argument = np.diag(range(100)).astype("float32")
 """
 
 
 @pytest.fixture(scope="module")
 def eigenvalues(tmp_path_factory):
     """A compiled call of LAPACK as another process loads it, which never lowered one."""
-    compiled = jax.jit(jnp.linalg.eigvals).lower(jnp.eye(3)).compile()
+    compiled = jax.jit(jnp.linalg.eigvals).lower(jnp.eye(100)).compile()
     path = tmp_path_factory.mktemp("compiled") / "eigenvalues"
     path.write_bytes(pickle.dumps(serialize_executable.serialize(compiled)))
     return path
@@ -99,8 +130,8 @@ def run(program, *arguments):
 
 
 def test_lapack_is_looked_for_when_it_is_called(eigenvalues):
-    done = run(START + LOAD + "print(*compiled(argument).real)", eigenvalues)
-    assert done.stdout == "1.0 2.0 3.0\n", done.stderr
+    done = run(START + LOAD + "print(compiled(argument).real.sum())", eigenvalues)
+    assert done.stdout == "4950.0\n", done.stderr
 
 
 def test_a_call_without_lapack_is_an_error(eigenvalues):

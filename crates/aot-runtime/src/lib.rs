@@ -99,6 +99,20 @@ export! { KERNELS:
     "rxla_gesdd" = linear::rxla_gesdd
         as (run: Run, a: In, copy: Out, values: Out, left: Out, right: Out, failures: Numbers,
             code: Code) -> Status;
+    "rxla_gehrd" = linear::rxla_gehrd
+        as (run: Run, a: In, form: Out, taus: Out, failures: Numbers, code: Code) -> Status;
+    "rxla_gees" = linear::rxla_gees
+        as (run: Run, a: In, form: Out, vectors: Out, values: Out, selected: Numbers,
+            failures: Numbers, code: Code) -> Status;
+    "rxla_gees_real" = linear::rxla_gees_real
+        as (run: Run, a: In, form: Out, vectors: Out, real: Out, imaginary: Out,
+            selected: Numbers, failures: Numbers, code: Code) -> Status;
+    "rxla_geev" = linear::rxla_geev
+        as (run: Run, a: In, values: Out, left: Out, right: Out, failures: Numbers, code: Code)
+            -> Status;
+    "rxla_geev_real" = linear::rxla_geev_real
+        as (run: Run, a: In, real: Out, imaginary: Out, left: Out, right: Out,
+            failures: Numbers, code: Code) -> Status;
     "rxla_triangular_solve" = linear::rxla_triangular_solve
         as (run: Run, a: In, b: In, x: Out, code: Code) -> Status;
     "rxla_scratch_take" = scratch::rxla_scratch_take as (into: *mut Scratch, bytes: i64) -> Status;

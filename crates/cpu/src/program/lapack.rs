@@ -1,17 +1,20 @@
 //! Custom calls of LAPACK, as JAX makes them for CPUs, for which the runtime has kernels of its own: `potrf`,
-//! `getrf`, `trsm`, `geqrf`, `orgqr`, `syevd`, and but for vectors of large matrices `gesdd`. All others go to whoever has
-//! registered their handlers.
+//! `getrf`, `trsm`, `geqrf`, `orgqr`, `syevd`, but for vectors of large matrices `gesdd`, and of small matrices `gehrd`,
+//! `gees` and `geev`. All others go to whoever has registered their handlers.
 //!
 //! And those that XLA's own library of builders makes, which PyTorch/XLA and TensorFlow use: `Qr`,
 //! `ProductOfElementaryHouseholderReflectors`, `Eigh`.
 //!
 //! Arrays are row-major here whatever layouts the call asks for, so nothing is transposed.
 
+use std::str::FromStr;
+
 use rxla_base::{Error, Result};
 use rxla_hlo::op::{self, CustomCallApiVersion};
 use rxla_hlo::{ArrayShape, ElementType, InstructionId, Module, Shape};
 use rxla_runtime::linear::{
-    Cholesky, Diagonal, Eigen, Form, Lu, Qr, Side, Singular, Triangle, TriangularSolve, Wanted,
+    Cholesky, Diagonal, Eigen, Form, GeneralEigen, Hessenberg, Lu, Qr, Schur, Side, Singular,
+    Triangle, TriangularSolve, Wanted,
 };
 
 use super::runtime::{TRIANGULAR_SOLVE, matrices, number};
@@ -19,6 +22,10 @@ use super::runtime::{TRIANGULAR_SOLVE, matrices, number};
 /// Values of the largest matrices whose singular vectors the runtime computes. LAPACK goes about larger ones by dividing
 /// them, which takes fewer steps, so that vectors are also nearer to each other's right angles.
 const LARGEST_SVD: usize = 128;
+
+/// Rows of the largest matrices that are not Hermitian whose eigenvalues the runtime computes: from 75 on LAPACK goes about
+/// it with several shifts at once and in blocks, which suits large ones better.
+const LARGEST_GENERAL: usize = 74;
 
 /// The kernel for a custom call and its description, if there is one.
 pub(super) fn call(
@@ -179,8 +186,85 @@ pub(super) fn call(
             let description = Singular { element, batch, rows, columns, vectors };
             ("rxla_gesdd", fits.then_some(description)?.encode())
         }
+        ("gehrd", &[operand], &[result, taus, failures]) => {
+            let (batch, size, outer) = general(operand)?;
+            let count = (size as i64 - 1).max(0);
+            let rows = [row(config, "low")?, row(config, "high")?];
+            let fits = operand.same_dims(result)
+                && rows[1] < size
+                && operand.element_type == result.element_type
+                && operand.element_type == taus.element_type
+                && taus.dims[..] == *[outer, &[count]].concat()
+                && numbers(failures, outer);
+            let element = number(operand.element_type)?;
+            let description = Hessenberg { element, batch, size, rows };
+            ("rxla_gehrd", fits.then_some(description)?.encode())
+        }
+        ("gees", &[operand], &[form, vectors, ref values @ .., selected, failures]) => {
+            let (batch, size, outer) = general(operand)?;
+            let wanted = flag(letter("mode")?)?;
+            let function = match are_values(values, operand)? {
+                1 => "rxla_gees",
+                _ => "rxla_gees_real",
+            };
+            // Values that are to be preferred would be named by a function of the caller's.
+            let fits = letter("sort")? == b'N'
+                && [form, vectors].into_iter().all(|array| {
+                    operand.same_dims(array) && operand.element_type == array.element_type
+                })
+                && numbers(selected, outer)
+                && numbers(failures, outer);
+            let element = number(operand.element_type)?;
+            let description = Schur { element, batch, size, vectors: wanted };
+            (function, fits.then_some(description)?.encode())
+        }
+        ("geev", &[operand], &[ref values @ .., left, right, failures]) => {
+            let (batch, size, outer) = general(operand)?;
+            let wanted = [flag(letter("compute_left")?)?, flag(letter("compute_right")?)?];
+            let function = match are_values(values, operand)? {
+                1 => "rxla_geev",
+                _ => "rxla_geev_real",
+            };
+            let complex = match operand.element_type {
+                ElementType::F32 | ElementType::C64 => ElementType::C64,
+                _ => ElementType::C128,
+            };
+            let fits = [left, right]
+                .into_iter()
+                .all(|array| operand.same_dims(array) && array.element_type == complex)
+                && numbers(failures, outer);
+            let element = number(operand.element_type)?;
+            let description =
+                GeneralEigen { element, batch, size, left: wanted[0], right: wanted[1] };
+            (function, fits.then_some(description)?.encode())
+        }
         _ => return None,
     })
+}
+
+/// Matrices whose eigenvalues the runtime computes: how many, their size, and the sizes of the batch.
+fn general(operand: &ArrayShape) -> Option<(usize, usize, &[i64])> {
+    let (batch, size, columns) = matrices(operand)?;
+    let outer = operand.dims.get(..operand.rank().checked_sub(2)?)?;
+    (size == columns && size <= LARGEST_GENERAL).then_some((batch, size, outer))
+}
+
+/// In how many arrays the eigenvalues of matrices are, real parts and imaginary ones or complex numbers.
+fn are_values(values: &[&ArrayShape], operand: &ArrayShape) -> Option<usize> {
+    let dims = &operand.dims[..operand.rank().checked_sub(1)?];
+    let complex = operand.element_type != operand.element_type.real_part();
+    let fit =
+        |array: &&ArrayShape| array.element_type == operand.element_type && array.dims[..] == *dims;
+    let count = if complex { 1 } else { 2 };
+    (values.len() == count && values.iter().all(fit)).then_some(count)
+}
+
+fn flag(letter: u8) -> Option<bool> {
+    match letter {
+        b'V' => Some(true),
+        b'N' => Some(false),
+        _ => None,
+    }
 }
 
 fn cholesky(operand: &ArrayShape, triangle: Triangle) -> Option<Cholesky> {
@@ -222,11 +306,21 @@ fn triangle(letter: u8) -> Option<Triangle> {
 
 /// The letter that an attribute is: `{uplo = 76 : ui8}`.
 fn letter(config: &str, name: &str) -> Option<u8> {
+    attribute(config, name, "ui8")
+}
+
+/// The row, from 0 on, that an attribute numbers from 1 on: `{low = 1 : i32}`.
+fn row(config: &str, name: &str) -> Option<usize> {
+    attribute::<usize>(config, name, "i32")?.checked_sub(1)
+}
+
+fn attribute<T: FromStr>(config: &str, name: &str, kind: &str) -> Option<T> {
     let entries = config.trim().strip_prefix('{')?.strip_suffix('}')?;
     entries.split(',').find_map(|entry| {
         let (entry_name, value) = entry.split_once('=')?;
-        let (value, kind) = value.split_once(':')?;
-        (entry_name.trim() == name && kind.trim() == "ui8").then(|| value.trim().parse().ok())?
+        let (value, entry_kind) = value.split_once(':')?;
+        let is_it = entry_name.trim() == name && entry_kind.trim() == kind;
+        is_it.then(|| value.trim().parse().ok())?
     })
 }
 

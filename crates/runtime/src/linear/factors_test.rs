@@ -5,31 +5,31 @@ use super::*;
 use crate::gemm::sets::forced;
 use crate::pool::Pool;
 
-fn context(threads: usize) -> Context {
+pub(super) fn context(threads: usize) -> Context {
     Context::new(Some(Pool::with_threads(threads)))
 }
 
-fn widen<T: Kind>(values: &[T]) -> Vec<C> {
+pub(super) fn widen<T: Kind>(values: &[T]) -> Vec<C> {
     values.iter().map(|value| value.widen()).collect()
 }
 
 /// `a` times `b`, which has so many columns.
-fn product(a: &[C], b: &[C], inner: usize, columns: usize) -> Vec<C> {
+pub(super) fn product(a: &[C], b: &[C], inner: usize, columns: usize) -> Vec<C> {
     let rows = a.len() / inner;
     let at = |i: usize, j: usize| (0..inner).map(|k| a[i * inner + k] * b[k * columns + j]).sum();
     (0..rows * columns).map(|place| at(place / columns, place % columns)).collect()
 }
 
-fn adjoint(a: &[C], columns: usize) -> Vec<C> {
+pub(super) fn adjoint(a: &[C], columns: usize) -> Vec<C> {
     let rows = a.len() / columns;
     (0..a.len()).map(|place| a[place % rows * columns + place / rows].conj()).collect()
 }
 
-fn identity(size: usize) -> Vec<C> {
+pub(super) fn identity(size: usize) -> Vec<C> {
     (0..size * size).map(|place| C::from(f64::from(place % (size + 1) == 0))).collect()
 }
 
-fn near<T: Kind>(a: &[C], b: &[C], scale: f64) -> bool {
+pub(super) fn near<T: Kind>(a: &[C], b: &[C], scale: f64) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).norm() <= T::NEAR * scale)
 }
 

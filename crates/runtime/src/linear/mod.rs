@@ -4,6 +4,7 @@
 //! [`blocks`] of reflections), but for reductions to two or three diagonals ([`change`]); many small ones are done side by side in the lanes of vectors ([`lanes`]). Which way is
 //! taken, and in what order sums are computed, follows from the sizes alone.
 
+mod balance;
 mod bisect;
 mod blocks;
 mod change;
@@ -11,6 +12,9 @@ mod cholesky;
 mod columns;
 mod divide;
 mod eigen;
+mod francis;
+mod general;
+mod hessenberg;
 mod lanes;
 mod line;
 mod lu;
@@ -18,6 +22,7 @@ mod number;
 mod panel;
 mod qr;
 mod reflect;
+mod schur;
 mod secular;
 mod singular;
 mod tall;
@@ -25,6 +30,7 @@ mod transposed;
 mod triangular;
 mod turns;
 mod update;
+mod wilkinson;
 
 use std::sync::{Mutex, PoisonError};
 
@@ -41,7 +47,10 @@ use panel::Conjugation;
 use triangular::System;
 
 pub use eigen::{Eigen, Wanted, rxla_eigh, rxla_syevd};
+pub use general::{GeneralEigen, rxla_geev, rxla_geev_real};
+pub use hessenberg::{Hessenberg, rxla_gehrd};
 pub use qr::{Qr, rxla_geqrf, rxla_orgqr};
+pub use schur::{Schur, rxla_gees, rxla_gees_real};
 pub use singular::{Singular, rxla_gesdd};
 
 /// Runs `$body` with `T` standing for the type of numbers.
@@ -418,3 +427,5 @@ mod tests;
 
 #[cfg(test)]
 mod factors_test;
+#[cfg(test)]
+mod general_test;

@@ -60,6 +60,8 @@ pub(super) trait Number: Copy + Default + Send + Sync + 'static {
     fn magnitude(self) -> Self::Part;
     /// The root of the real part.
     fn root(self) -> Self;
+    /// The root that is not left of zero; of real numbers, that of those not below zero.
+    fn principal_root(self) -> Self;
     /// Times the imaginary unit, for numbers that have two parts.
     fn turned(self) -> Self;
 }
@@ -177,6 +179,11 @@ macro_rules! numbers {
             }
 
             #[inline(always)]
+            fn principal_root(self) -> $real {
+                self.sqrt()
+            }
+
+            #[inline(always)]
             fn turned(self) -> $real {
                 self
             }
@@ -258,6 +265,11 @@ macro_rules! numbers {
             #[inline(always)]
             fn root(self) -> Complex<$real> {
                 Complex::new(self.re.sqrt(), 0.0)
+            }
+
+            #[inline(always)]
+            fn principal_root(self) -> Complex<$real> {
+                self.sqrt()
             }
 
             #[inline(always)]
