@@ -102,9 +102,6 @@ export! { KERNELS:
     "rxla_gehrd" = linear::rxla_gehrd
         as (run: Run, a: In, form: Out, taus: Out, failures: Numbers, code: Code) -> Status;
     "rxla_gees" = linear::rxla_gees
-        as (run: Run, a: In, form: Out, vectors: Out, values: Out, selected: Numbers,
-            failures: Numbers, code: Code) -> Status;
-    "rxla_gees_real" = linear::rxla_gees_real
         as (run: Run, a: In, form: Out, vectors: Out, real: Out, imaginary: Out,
             selected: Numbers, failures: Numbers, code: Code) -> Status;
     "rxla_geev" = linear::rxla_geev

@@ -13,8 +13,8 @@ use crate::copy::rxla_copy;
 use crate::dot::rxla_dot;
 use crate::fourier::rxla_fft;
 use crate::linear::{
-    rxla_cholesky, rxla_eigh, rxla_gees, rxla_gees_real, rxla_geev, rxla_geev_real, rxla_gehrd,
-    rxla_geqrf, rxla_gesdd, rxla_getrf, rxla_orgqr, rxla_potrf, rxla_syevd, rxla_triangular_solve,
+    rxla_cholesky, rxla_eigh, rxla_gees, rxla_geev, rxla_geev_real, rxla_gehrd, rxla_geqrf,
+    rxla_gesdd, rxla_getrf, rxla_orgqr, rxla_potrf, rxla_syevd, rxla_triangular_solve,
 };
 use crate::pool::rxla_parallel_for;
 use crate::scratch::{rxla_scratch_give_back, rxla_scratch_take};
@@ -67,7 +67,6 @@ const TABLE: &[Symbol] = table! {
     "rxla_fft" => rxla_fft,
     "rxla_forget" => rxla_forget,
     "rxla_gees" => rxla_gees,
-    "rxla_gees_real" => rxla_gees_real,
     "rxla_geev" => rxla_geev,
     "rxla_geev_real" => rxla_geev_real,
     "rxla_gehrd" => rxla_gehrd,

@@ -1,6 +1,6 @@
 //! Custom calls of LAPACK, as JAX makes them for CPUs, for which the runtime has kernels of its own: `potrf`,
 //! `getrf`, `trsm`, `geqrf`, `orgqr`, `syevd`, but for vectors of large matrices `gesdd`, and of small matrices `gehrd`,
-//! `gees` and `geev`. All others go to whoever has registered their handlers.
+//! `geev` and `gees`. All others go to whoever has registered their handlers.
 //!
 //! And those that XLA's own library of builders makes, which PyTorch/XLA and TensorFlow use: `Qr`,
 //! `ProductOfElementaryHouseholderReflectors`, `Eigh`.
@@ -26,6 +26,11 @@ const LARGEST_SVD: usize = 128;
 /// Rows of the largest matrices that are not Hermitian whose eigenvalues the runtime computes: from 75 on LAPACK goes about
 /// it with several shifts at once and in blocks, which suits large ones better.
 const LARGEST_GENERAL: usize = 74;
+
+/// Rows of the largest real matrices of which the runtime makes Schur forms. The vectors' signs tell how many steps
+/// were taken, which for larger ones depends on how each number was rounded, and for complex ones on more than that:
+/// only LAPACK gives what LAPACK gives, to which JAX's users, and its tests, compare it.
+const LARGEST_SCHUR: usize = 4;
 
 /// The kernel for a custom call and its description, if there is one.
 pub(super) fn call(
@@ -200,38 +205,33 @@ pub(super) fn call(
             let description = Hessenberg { element, batch, size, rows };
             ("rxla_gehrd", fits.then_some(description)?.encode())
         }
-        ("gees", &[operand], &[form, vectors, ref values @ .., selected, failures]) => {
+        ("gees", &[operand], &[form, vectors, real, imaginary, selected, failures]) => {
             let (batch, size, outer) = general(operand)?;
             let wanted = flag(letter("mode")?)?;
-            let function = match are_values(values, operand)? {
-                1 => "rxla_gees",
-                _ => "rxla_gees_real",
-            };
             // Values that are to be preferred would be named by a function of the caller's.
-            let fits = letter("sort")? == b'N'
+            let fits = size <= LARGEST_SCHUR
+                && letter("sort")? == b'N'
                 && [form, vectors].into_iter().all(|array| {
                     operand.same_dims(array) && operand.element_type == array.element_type
                 })
+                && are_values(&[real, imaginary], operand)
                 && numbers(selected, outer)
                 && numbers(failures, outer);
             let element = number(operand.element_type)?;
             let description = Schur { element, batch, size, vectors: wanted };
-            (function, fits.then_some(description)?.encode())
+            ("rxla_gees", fits.then_some(description)?.encode())
         }
         ("geev", &[operand], &[ref values @ .., left, right, failures]) => {
             let (batch, size, outer) = general(operand)?;
             let wanted = [flag(letter("compute_left")?)?, flag(letter("compute_right")?)?];
-            let function = match are_values(values, operand)? {
-                1 => "rxla_geev",
-                _ => "rxla_geev_real",
-            };
-            let complex = match operand.element_type {
-                ElementType::F32 | ElementType::C64 => ElementType::C64,
-                _ => ElementType::C128,
-            };
-            let fits = [left, right]
-                .into_iter()
-                .all(|array| operand.same_dims(array) && array.element_type == complex)
+            let function = if is_complex(operand) { "rxla_geev" } else { "rxla_geev_real" };
+            let real = operand.element_type.real_part();
+            let fits = are_values(values, operand)
+                && [left, right].into_iter().all(|array| {
+                    operand.same_dims(array)
+                        && is_complex(array)
+                        && array.element_type.real_part() == real
+                })
                 && numbers(failures, outer);
             let element = number(operand.element_type)?;
             let description =
@@ -249,14 +249,16 @@ fn general(operand: &ArrayShape) -> Option<(usize, usize, &[i64])> {
     (size == columns && size <= LARGEST_GENERAL).then_some((batch, size, outer))
 }
 
-/// In how many arrays the eigenvalues of matrices are, real parts and imaginary ones or complex numbers.
-fn are_values(values: &[&ArrayShape], operand: &ArrayShape) -> Option<usize> {
-    let dims = &operand.dims[..operand.rank().checked_sub(1)?];
-    let complex = operand.element_type != operand.element_type.real_part();
+/// Whether these are the eigenvalues of matrices: complex numbers, or real parts and imaginary ones.
+fn are_values(values: &[&ArrayShape], operand: &ArrayShape) -> bool {
+    let dims = operand.dims.split_last().map_or(&[][..], |(_, dims)| dims);
     let fit =
         |array: &&ArrayShape| array.element_type == operand.element_type && array.dims[..] == *dims;
-    let count = if complex { 1 } else { 2 };
-    (values.len() == count && values.iter().all(fit)).then_some(count)
+    values.len() == if is_complex(operand) { 1 } else { 2 } && values.iter().all(fit)
+}
+
+fn is_complex(array: &ArrayShape) -> bool {
+    array.element_type != array.element_type.real_part()
 }
 
 fn flag(letter: u8) -> Option<bool> {

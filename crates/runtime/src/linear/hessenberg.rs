@@ -110,7 +110,7 @@ pub(super) fn reduce<T: Number>(
     let mut room = vec![T::default(); 3 * size];
     let (vector, room) = room.split_at_mut(size);
     let (conjugate, sums) = room.split_at_mut(size);
-    for k in active.start..active.end.saturating_sub(2) {
+    for k in reflections(&active) {
         let rows = k + 1..active.end;
         for i in rows.clone() {
             vector[i] = matrix[i * size + k];
@@ -143,6 +143,12 @@ pub(super) fn reduce<T: Number>(
     }
 }
 
+/// The columns that are reflected. Of the last there is one number below the diagonal, which becomes real.
+#[inline(always)]
+fn reflections(active: &Range<usize>) -> Range<usize> {
+    active.start..active.end.saturating_sub(1)
+}
+
 /// A range that begins earlier, where it can, so that it consists of whole vectors: what is before it is multiplied with
 /// zeros, which takes less time than to go through the rest one by one.
 #[inline(always)]
@@ -164,14 +170,14 @@ pub(super) fn expand<T: Number>(
     let (vector, sums) = room.split_at_mut(size);
     let one = T::of(T::Part::ONE, T::Part::ZERO);
     let Some(basis) = basis else {
-        for k in active.start..active.end.saturating_sub(2) {
+        for k in reflections(&active) {
             (k + 2..active.end).for_each(|i| matrix[i * size + k] = T::default());
         }
         return;
     };
     basis.fill(T::default());
     (0..size).for_each(|i| basis[i * size + i] = one);
-    for k in (active.start..active.end.saturating_sub(2)).rev() {
+    for k in reflections(&active).rev() {
         let rows = k + 1..active.end;
         let v = &mut vector[..rows.len()];
         v[0] = one;

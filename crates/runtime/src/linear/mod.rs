@@ -50,7 +50,7 @@ pub use eigen::{Eigen, Wanted, rxla_eigh, rxla_syevd};
 pub use general::{GeneralEigen, rxla_geev, rxla_geev_real};
 pub use hessenberg::{Hessenberg, rxla_gehrd};
 pub use qr::{Qr, rxla_geqrf, rxla_orgqr};
-pub use schur::{Schur, rxla_gees, rxla_gees_real};
+pub use schur::{Schur, rxla_gees};
 pub use singular::{Singular, rxla_gesdd};
 
 /// Runs `$body` with `T` standing for the type of numbers.

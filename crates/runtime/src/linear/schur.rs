@@ -1,4 +1,4 @@
-//! `rxla_gees` and `rxla_gees_real`: Schur's form of general matrices, by reflections to a Hessenberg matrix and implicit
+//! `rxla_gees`: Schur's form of general matrices, by reflections to a Hessenberg matrix and implicit
 //! QR steps ([`francis`], [`wilkinson`]).
 
 use std::ops::Range;
@@ -9,7 +9,7 @@ use rxla_base::{Error, Result};
 use super::balance::Balance;
 use super::number::{Number, Real};
 use super::reflect::{largest, scaling};
-use super::{check, copied, each, francis, hessenberg, wilkinson, with_number};
+use super::{copied, each, francis, hessenberg, wilkinson, with_number};
 use crate::context::Context;
 use crate::dot::Decoder;
 use crate::element::Element;
@@ -68,7 +68,7 @@ where
     }
 }
 
-/// Dense row-major square matrices whose Schur form is wanted.
+/// Dense row-major square real matrices whose Schur form is wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Schur {
     pub element: Element,
@@ -79,17 +79,21 @@ pub struct Schur {
 }
 
 impl Schur {
-    /// The array for [`rxla_gees`] or, if the matrices are real, [`rxla_gees_real`].
+    /// The array for [`rxla_gees`].
     pub fn encode(&self) -> Result<Vec<i64>> {
-        check(self.element)?;
+        match self.element {
+            Element::F32 | Element::F64 => {}
+            other => return Err(Error::unimplemented(format!("Schur's form of {other:?}"))),
+        }
         let sizes = [self.batch, self.size].map(|size| size as i64);
         Ok(vec![self.element as i64, sizes[0], sizes[1], self.vectors.into()])
     }
 }
 
-/// What LAPACK calls `gees` of complex matrices, with eigenvalues in no order: the triangle, the basis, and the values.
-/// `selected` gets 0 for each matrix, since none is preferred, and `failures` 0, or 1 where the matrix is not finite or
-/// nothing converges; then results are NaN. What is in `vectors` when none are wanted means nothing.
+/// What LAPACK calls `gees` of real matrices, with eigenvalues in no order: the form, in which a pair of complex
+/// eigenvalues is a block of two rows on the diagonal, the basis, and the values' real and imaginary parts. `selected`
+/// gets 0 for each matrix, since none is preferred, and `failures` 0, or 1 where the matrix is not finite or nothing
+/// converges; then results are NaN. What is in `vectors` when none are wanted means nothing.
 ///
 /// # Safety
 ///
@@ -100,46 +104,10 @@ pub unsafe extern "C" fn rxla_gees(
     operand: *const u8,
     form: *mut u8,
     vectors: *mut u8,
-    values: *mut u8,
-    selected: *mut i32,
-    failures: *mut i32,
-    code: *const i64,
-) -> Status {
-    // SAFETY: the caller's promise.
-    unsafe { run(context, operand, form, vectors, [values; 2], [selected, failures], code) }
-}
-
-/// The same of real matrices, whose eigenvalues' real and imaginary parts are arrays of their own. A pair of complex
-/// ones is a block of two rows on the diagonal of the triangle.
-///
-/// # Safety
-///
-/// As for [`rxla_gees`].
-pub unsafe extern "C" fn rxla_gees_real(
-    context: *const Context,
-    operand: *const u8,
-    form: *mut u8,
-    vectors: *mut u8,
     real: *mut u8,
     imaginary: *mut u8,
     selected: *mut i32,
     failures: *mut i32,
-    code: *const i64,
-) -> Status {
-    // SAFETY: the caller's promise.
-    unsafe { run(context, operand, form, vectors, [real, imaginary], [selected, failures], code) }
-}
-
-/// # Safety
-///
-/// As for [`rxla_gees`]. Complex values go to the first of the arrays.
-unsafe fn run(
-    context: *const Context,
-    operand: *const u8,
-    form: *mut u8,
-    vectors: *mut u8,
-    values: [*mut u8; 2],
-    numbers: [*mut i32; 2],
     code: *const i64,
 ) -> Status {
     guard(|| {
@@ -151,7 +119,8 @@ unsafe fn run(
         with_number!(element, T => {
             let operand = Address(operand.cast::<T>().cast_mut());
             let (form, vectors) = (Address(form.cast::<T>()), Address(vectors.cast::<T>()));
-            let (values, numbers) = (values.map(Address), numbers.map(Address));
+            let values = [real, imaginary].map(Address);
+            let (selected, failures) = (Address(selected), Address(failures));
             each(context, batch, 20 * count * size, |_, index| {
                 // SAFETY: the caller's promise; each matrix is in one piece.
                 unsafe {
@@ -167,8 +136,8 @@ unsafe fn run(
                     for_each_value(matrix, size, |i, value| {
                         put_value::<T>(values, index * size + i, value);
                     });
-                    numbers[0].get().add(index).write(0);
-                    numbers[1].get().add(index).write(i32::from(!converged));
+                    selected.get().add(index).write(0);
+                    failures.get().add(index).write(i32::from(!converged));
                 }
                 Ok(())
             })

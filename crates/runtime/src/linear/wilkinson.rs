@@ -74,6 +74,24 @@ pub(super) fn triangularise<T: Number>(
                 from_the_right(basis, size, k, second, tau);
             }
         }
+        // The last number below the diagonal is made real, as the others are.
+        let (i, below) = (end - 1, matrix[(end - 1) * size + end - 2]);
+        let length = below.real().hypotenuse(below.imaginary());
+        if below.imaginary() == T::Part::ZERO || length == T::Part::ZERO {
+            continue;
+        }
+        let turn = below.scaled(T::Part::ONE / length);
+        let (columns, above) = if whole { (end..size, 0) } else { (end..end, begin) };
+        for value in &mut matrix[i * size..][columns] {
+            *value = value.times(turn.conjugate());
+        }
+        matrix[i * size + i - 1] = T::of(length, T::Part::ZERO);
+        for row in matrix[above * size..i * size].chunks_mut(size) {
+            row[i] = row[i].times(turn);
+        }
+        for row in basis.iter_mut().flat_map(|basis| basis.chunks_mut(size)) {
+            row[i] = row[i].times(turn);
+        }
     }
     true
 }
