@@ -63,6 +63,27 @@ def test_gradients_of_shard_map(mesh):
     np.testing.assert_allclose(jax.grad(lambda x: loss(x))(X), 2 * X)
 
 
+def test_gradients_of_what_all_devices_read(mesh):
+    """Without checks of what varies, each device's share of the gradients of `k` and `v` has to be added up.
+
+    Numbers are whole, so that sums are exact: a difference of two sums of 2016, as in JAX's
+    `test_check_rep_false_grads`, is mostly rounding.
+    """
+    rows, k = P(("x", "y")), np.arange(4, dtype=np.float32)
+    specs = (rows, P(), P())
+    body = jax.shard_map(
+        lambda q, k, v: q * k + v, mesh=mesh, in_specs=specs, out_specs=rows, check_vma=False
+    )
+    arguments = [jax.device_put(a, NamedSharding(mesh, spec)) for a, spec in zip((X, k, k), specs)]
+    gradients = jax.value_and_grad(lambda *arguments: body(*arguments).sum(), argnums=(0, 1, 2))
+    for f in (gradients, jax.jit(gradients)):
+        value, (of_q, of_k, of_v) = f(*arguments)
+        assert value == (X * k + k).sum()
+        np.testing.assert_array_equal(of_q, np.broadcast_to(k, X.shape))
+        np.testing.assert_array_equal(of_k, X.sum(0))
+        np.testing.assert_array_equal(of_v, np.full(4, len(X)))
+
+
 def test_manual_regions_in_manual_regions():
     """A region over one axis inside of a region over another, with a third axis that is not manual."""
     mesh = jax.make_mesh((2, 2, 1), ("x", "y", "z"), axis_types=(jax.sharding.AxisType.Auto,) * 3)
