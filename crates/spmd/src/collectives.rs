@@ -2,7 +2,6 @@
 //! be divided. What devices exchange has to be the same part for all of them; they work on each part
 //! alone but along the dimensions in which they join or split arrays.
 
-use rxla_hlo::op::{CollectiveGroupMode, ReplicaGroups, group_mode};
 use rxla_hlo::{Dims, Op};
 
 use crate::factors::{Factor, Rule};
@@ -17,116 +16,58 @@ pub(crate) enum Exchange {
 }
 
 pub(crate) struct Sources {
-    /// By partition the partitions whose values it gets, in order. It is the same in each replica.
-    pub(crate) of: Vec<Vec<usize>>,
+    /// By device, replica after replica, the devices whose values it gets, in order.
+    of: Vec<Vec<usize>>,
     /// Whether what a device makes of them depends on its place among them.
     by_place: bool,
 }
 
 impl Sources {
-    /// Whether all devices of a group make the same of their values, if they have the same.
+    /// Whether all devices of a group make the same of their values, if they have the same. Those of
+    /// other replicas have values of their own.
     pub(crate) fn keep(&self, groups: &[i64]) -> bool {
-        let seen = |device: usize| {
-            let sources = &self.of[device];
-            let place = self.by_place.then(|| sources.iter().position(|&source| source == device));
-            (sources.iter().map(|&source| groups[source]).collect::<Vec<_>>(), place)
-        };
+        let group = |device: usize| (device / groups.len(), groups[device % groups.len()]);
         let mut of_group = rustc_hash::FxHashMap::default();
-        (0..groups.len()).all(|device| {
-            let seen = seen(device);
-            *of_group.entry(groups[device]).or_insert_with(|| seen.clone()) == seen
+        self.of.iter().enumerate().all(|(device, sources)| {
+            let place = self.by_place.then(|| sources.iter().position(|&source| source == device));
+            let seen = (sources.iter().copied().map(group).collect::<Vec<_>>(), place);
+            *of_group.entry(group(device)).or_insert_with(|| seen.clone()) == seen
         })
     }
 }
 
 pub(crate) fn exchange(op: &Op, devices: Devices) -> Exchange {
-    let (groups, mode, by_place) = match op {
-        Op::AllGather(op) => {
-            let mode = group_mode(op.channel_id.is_some(), Some(op.use_global_device_ids));
-            (&op.replica_groups, mode.ok(), false)
-        }
-        Op::AllReduce(op) => {
-            let mode = group_mode(op.channel_id.is_some(), Some(op.use_global_device_ids));
-            (&op.replica_groups, op.mode.or(mode.ok()), false)
-        }
-        Op::ReduceScatter(op) => {
-            let mode = group_mode(op.channel_id.is_some(), Some(op.use_global_device_ids));
-            (&op.replica_groups, op.mode.or(mode.ok()), true)
-        }
-        Op::AllToAll(op) => {
-            (&op.replica_groups, group_mode(op.channel_id.is_some(), None).ok(), true)
-        }
-        Op::CollectiveBroadcast(op) if !op.has_dynamic_root => {
-            (&op.replica_groups, group_mode(op.channel_id.is_some(), None).ok(), false)
-        }
-        Op::CollectivePermute(op) => {
-            return match op.channel_id {
-                Some(_) => permuted(&op.source_target_pairs, devices),
-                // Replicas exchange.
-                None => known((0..devices.partitions).map(|device| vec![device]).collect(), false),
-            };
-        }
+    let by_place = match op {
+        Op::ReduceScatter(_) | Op::AllToAll(_) => true,
+        Op::AllGather(_) | Op::AllReduce(_) | Op::CollectivePermute(_) => false,
+        Op::CollectiveBroadcast(op) if !op.has_dynamic_root => false,
         op if op.is_collective() || matches!(op, Op::AsyncStart(_)) => return Exchange::Unknown,
         _ => return Exchange::Nothing,
     };
-    match mode.and_then(|mode| members(groups, mode, devices)) {
-        Some(of) => known(of, by_place),
+    match sources(op, devices) {
+        Some(of) => Exchange::Known(Sources { of, by_place }),
         None => Exchange::Unknown,
     }
 }
 
-fn known(of: Vec<Vec<usize>>, by_place: bool) -> Exchange {
-    Exchange::Known(Sources { of, by_place })
-}
-
-fn permuted(pairs: &[(i64, i64)], devices: Devices) -> Exchange {
-    let mut of = vec![Vec::new(); devices.partitions];
-    for &(source, target) in pairs {
-        let number = |device: i64| usize::try_from(device).ok().filter(|&d| d < devices.partitions);
-        let (Some(source), Some(target)) = (number(source), number(target)) else {
-            return Exchange::Unknown;
-        };
-        of[target].push(source);
-    }
-    known(of, false)
-}
-
-/// By partition the partitions of its group.
-fn members(
-    groups: &ReplicaGroups,
-    mode: CollectiveGroupMode,
-    devices: Devices,
-) -> Option<Vec<Vec<usize>>> {
-    let Devices { replicas, partitions } = devices;
-    let count = match mode {
-        CollectiveGroupMode::CrossReplica => {
-            return Some((0..partitions).map(|partition| vec![partition]).collect());
-        }
-        CollectiveGroupMode::CrossReplicaAndPartition => {
-            return Some(vec![(0..partitions).collect(); partitions]);
-        }
-        CollectiveGroupMode::CrossPartition => partitions,
-        CollectiveGroupMode::FlattenedId => replicas * partitions,
-    };
-    let groups = match groups.is_all() {
-        true => vec![(0..count as i64).collect()],
-        false => groups.expand().ok()?,
-    };
-    let mut of: Vec<Option<Vec<usize>>> = vec![None; partitions];
-    for group in groups {
-        let members = group
-            .iter()
-            .map(|&member| usize::try_from(member).ok().filter(|&member| member < count));
-        let members = members.collect::<Option<Vec<_>>>()?;
-        let group: Vec<usize> = members.iter().map(|member| member % partitions).collect();
-        for &member in &group {
-            // Each replica has to see the same.
-            if of[member].get_or_insert_with(|| group.clone()) != &group {
-                return None;
+/// By device those whose values it gets, if that is known of all.
+fn sources(op: &Op, devices: Devices) -> Option<Vec<Vec<usize>>> {
+    let groups = op.participants()?.devices(devices.replicas, devices.partitions).ok()?;
+    let mut of = vec![Vec::new(); devices.replicas * devices.partitions];
+    for group in &groups {
+        let at = |place: i64| group.get(usize::try_from(place).ok()?).copied();
+        match op {
+            Op::CollectivePermute(permute) => {
+                for &(source, target) in &permute.source_target_pairs {
+                    of[at(target)?].push(at(source)?);
+                }
             }
+            _ => group.iter().for_each(|&member| of[member].clone_from(group)),
         }
     }
-    of.into_iter().collect()
+    // Who is no target of a permutation gets nothing.
+    let may_be_empty = matches!(op, Op::CollectivePermute(_));
+    (may_be_empty || of.iter().all(|sources| !sources.is_empty())).then_some(of)
 }
 
 /// How a collective may be divided.
@@ -153,7 +94,7 @@ pub(crate) fn rule(op: &Op, mut rule: Rule, devices: Devices) -> Option<Rule> {
     }
     let with_itself = sources.of.into_iter().enumerate().map(|(device, mut sources)| {
         sources.push(device);
-        sources
+        sources.into_iter().map(|device| device % devices.partitions).collect()
     });
     rule.exchanging = with_itself.collect();
     Some(rule)
@@ -161,7 +102,7 @@ pub(crate) fn rule(op: &Op, mut rule: Rule, devices: Devices) -> Option<Rule> {
 
 #[cfg(test)]
 mod tests {
-    use rxla_hlo::op::{AllGather, CollectivePermute};
+    use rxla_hlo::op::{AllGather, CollectivePermute, ReplicaGroups};
 
     use super::*;
 
@@ -206,5 +147,24 @@ mod tests {
         let rule = rule(&gather, Rule::new(&[&[4, 4]], &[&[8, 4]]), DEVICES).unwrap();
         assert_eq!(rule.results[0].factors, [None, Some(0)]);
         assert_eq!(rule.exchanging[3], [1, 3, 3]);
+    }
+
+    #[test]
+    fn values_of_several_replicas_come_in_an_order() {
+        let devices = Devices { replicas: 2, partitions: 2 };
+        let mut gather =
+            AllGather { channel_id: Some(1), use_global_device_ids: true, ..AllGather::default() };
+        let mut keeps = |groups: &[[i64; 2]]| {
+            let groups = groups.iter().map(|group| group.to_vec()).collect();
+            gather.replica_groups = ReplicaGroups::Explicit(groups);
+            match exchange(&Op::AllGather(gather.clone()), devices) {
+                Exchange::Known(sources) => Some(sources.keep(&[0, 0])),
+                Exchange::Nothing | Exchange::Unknown => None,
+            }
+        };
+        assert_eq!(keeps(&[[0, 2], [1, 3]]), Some(true));
+        assert_eq!(keeps(&[[0, 2], [3, 1]]), Some(false));
+        assert_eq!(keeps(&[[0, 1], [2, 3]]), Some(true));
+        assert_eq!(keeps(&[[0, 2]]), None);
     }
 }

@@ -5,18 +5,16 @@ use super::check::{
     one_or_tuple, resized, same_sizes,
 };
 use super::reduce::{reducer, types};
-use crate::op::{AllToAll, CollectiveBroadcast, CollectiveGroupMode, ReplicaGroups, group_mode};
+use crate::op::{CollectiveBroadcast, CollectiveGroupMode};
 use crate::{ArrayShape, ComputationId, Dims, ElementType, Module, Op, Shape};
 
-/// How many participants take part in one instance of a collective, if groups or module say it.
-fn participants(
-    module: &Module,
-    groups: &ReplicaGroups,
-    mode: CollectiveGroupMode,
-) -> Result<Option<i64>> {
+/// How many take part in one instance of a collective, if groups or module say it.
+fn group_size(module: &Module, op: &Op) -> Result<Option<i64>> {
+    let Some(participants) = op.participants() else { return Ok(None) };
     let config = &module.config;
     let (replicas, partitions) = (config.replica_count.max(1), config.num_partitions.max(1));
-    let size = match (groups.group_size().map_err(error)?, mode) {
+    let mode = participants.mode().map_err(error)?;
+    let size = match (participants.groups.group_size().map_err(error)?, mode) {
         (Some(size), CollectiveGroupMode::CrossReplicaAndPartition) => multiply(size, partitions)?,
         (
             Some(size),
@@ -35,27 +33,6 @@ fn participants(
     Ok((size > 1).then_some(size))
 }
 
-/// The attributes that say who takes part, of ops that have them all.
-pub(super) struct Group<'a> {
-    pub(super) groups: &'a ReplicaGroups,
-    pub(super) channel_id: Option<i64>,
-    /// `None` for ops without the attribute.
-    pub(super) use_global_device_ids: Option<bool>,
-    pub(super) mode: Option<CollectiveGroupMode>,
-}
-
-impl Group<'_> {
-    fn size(&self, module: &Module) -> Result<Option<i64>> {
-        let mode = match self.mode {
-            Some(mode) => mode,
-            None => {
-                group_mode(self.channel_id.is_some(), self.use_global_device_ids).map_err(error)?
-            }
-        };
-        participants(module, self.groups, mode)
-    }
-}
-
 /// The array that a declared result says for operand `index` of `count`.
 fn declared_part(declared: Option<&Shape>, index: usize, count: usize) -> Option<&ArrayShape> {
     let declared = declared?;
@@ -65,13 +42,13 @@ fn declared_part(declared: Option<&Shape>, index: usize, count: usize) -> Option
 
 pub(super) fn all_gather(
     module: &Module,
-    group: &Group<'_>,
+    op: &Op,
     along: &Dims,
     operands: &[&Shape],
     declared: Option<&Shape>,
 ) -> Result<Shape> {
     let operands = arrays(operands, "operand")?;
-    let mut size = group.size(module)?;
+    let mut size = group_size(module, op)?;
     let mut results = Vec::with_capacity(operands.len());
     for (index, operand) in operands.iter().enumerate() {
         let along = one_dimension(along, operand.rank(), "(C1) `dimensions`")?;
@@ -92,13 +69,13 @@ pub(super) fn all_gather(
 /// `(operands, results)`, each one array or a tuple of them.
 pub(super) fn all_gather_start(
     module: &Module,
-    group: &Group<'_>,
+    op: &Op,
     along: &Dims,
     operands: &[&Shape],
     declared: Option<&Shape>,
 ) -> Result<Shape> {
     let results = declared.and_then(Shape::as_tuple).and_then(|parts| parts.get(1));
-    let results = all_gather(module, group, along, operands, results)?;
+    let results = all_gather(module, op, along, operands, results)?;
     let operands = one_or_tuple(operands.iter().map(|&operand| operand.clone()).collect());
     Ok(Shape::tuple([operands, results]))
 }
@@ -182,7 +159,7 @@ fn combiner(module: &Module, to_apply: ComputationId, operands: &[&ArrayShape]) 
 
 pub(super) fn reduce_scatter(
     module: &Module,
-    group: &Group<'_>,
+    op: &Op,
     to_apply: ComputationId,
     along: &Dims,
     operands: &[&Shape],
@@ -190,7 +167,7 @@ pub(super) fn reduce_scatter(
 ) -> Result<Shape> {
     let operands = arrays(operands, "operand")?;
     combiner(module, to_apply, &operands)?;
-    let mut size = group.size(module)?;
+    let mut size = group_size(module, op)?;
     let mut results = Vec::with_capacity(operands.len());
     for (index, operand) in operands.iter().enumerate() {
         let along = one_dimension(along, operand.rank(), "(C2) `dimensions`")?;
@@ -214,17 +191,16 @@ pub(super) fn reduce_scatter(
     Ok(one_or_tuple(results))
 }
 
-pub(super) fn all_to_all(module: &Module, op: &AllToAll, operands: &[&Shape]) -> Result<Shape> {
-    let group = Group {
-        groups: &op.replica_groups,
-        channel_id: op.channel_id,
-        use_global_device_ids: None,
-        mode: None,
-    };
-    let size = group.size(module)?;
+pub(super) fn all_to_all(
+    module: &Module,
+    op: &Op,
+    along: &Dims,
+    operands: &[&Shape],
+) -> Result<Shape> {
+    let size = group_size(module, op)?;
     let operands = arrays(operands, "operand")?;
     let first = operands[0];
-    if op.dimensions.is_empty() {
+    if along.is_empty() {
         for operand in &operands {
             ensure!(
                 operand.element_type == first.element_type && same_sizes(operand, first),
@@ -241,7 +217,7 @@ pub(super) fn all_to_all(module: &Module, op: &AllToAll, operands: &[&Shape]) ->
         return Ok(Shape::tuple(operands.iter().map(|operand| operand.without_layout().into())));
     }
     ensure!(operands.len() == 1, "with `dimensions` there is one operand, not {}", operands.len());
-    let along = one_dimension(&op.dimensions, first.rank(), "(C1) `dimensions`")?;
+    let along = one_dimension(along, first.rank(), "(C1) `dimensions`")?;
     let size = size.unwrap_or(1);
     let whole = first.dims[along];
     ensure!(

@@ -23,13 +23,12 @@ mod window;
 
 use rxla_base::Diagnostic;
 
-use crate::op::{Arity, AsyncUpdate, Op};
+use crate::op::{Arity, AsyncUpdate, Op, ReduceScatter};
 use crate::{ArrayShape, ElementType, Module, Shape};
 use check::{Result, counted, ensure};
 
 pub(crate) use asynchronous::aliases as check_aliases;
 pub(crate) use check::agree;
-use collective::Group;
 
 /// The shape of `op` applied to operands of these shapes.
 ///
@@ -276,50 +275,27 @@ fn infer_op(
         Op::Tuple(_) => Ok(Shape::tuple(operands.iter().map(|&operand| operand.clone()))),
         Op::While(op) => control::while_(module, op, operands[0]),
 
-        Op::AllGather(op) => {
-            let group = Group {
-                groups: &op.replica_groups,
-                channel_id: op.channel_id,
-                use_global_device_ids: Some(op.use_global_device_ids),
-                mode: None,
-            };
-            collective::all_gather(module, &group, &op.dimensions, operands, declared)
+        Op::AllGather(gather) => {
+            collective::all_gather(module, op, &gather.dimensions, operands, declared)
         }
-        Op::AllGatherStart(op) => {
-            let group = Group {
-                groups: &op.replica_groups,
-                channel_id: op.channel_id,
-                use_global_device_ids: Some(op.use_global_device_ids),
-                mode: None,
-            };
-            collective::all_gather_start(module, &group, &op.dimensions, operands, declared)
+        Op::AllGatherStart(gather) => {
+            collective::all_gather_start(module, op, &gather.dimensions, operands, declared)
         }
         Op::AllGatherDone(_) | Op::CollectivePermuteDone(_) => collective::done(operands[0]),
         Op::AllReduceDone(_) => Ok(collective::all_reduce_done(operands[0], declared)),
         Op::AllReduce(op) => collective::all_reduce(module, op.to_apply, operands),
         Op::AllReduceStart(op) => collective::all_reduce(module, op.to_apply, operands),
-        Op::AllToAll(op) => collective::all_to_all(module, op, operands),
+        Op::AllToAll(exchange) => {
+            collective::all_to_all(module, op, &exchange.dimensions, operands)
+        }
         Op::CollectiveBroadcast(op) => collective::collective_broadcast(op, operands),
         Op::CollectivePermute(op) => collective::collective_permute(&op.slice_sizes, operands),
         Op::CollectivePermuteStart(op) => {
             collective::collective_permute_start(&op.slice_sizes, operands, declared)
         }
         Op::RaggedAllToAll(op) => collective::ragged_all_to_all(&op.dimensions, operands),
-        Op::ReduceScatter(op) => {
-            let group = Group {
-                groups: &op.replica_groups,
-                channel_id: op.channel_id,
-                use_global_device_ids: Some(op.use_global_device_ids),
-                mode: op.mode,
-            };
-            collective::reduce_scatter(
-                module,
-                &group,
-                op.to_apply,
-                &op.dimensions,
-                operands,
-                declared,
-            )
+        Op::ReduceScatter(ReduceScatter { to_apply, dimensions, .. }) => {
+            collective::reduce_scatter(module, op, *to_apply, dimensions, operands, declared)
         }
         Op::PartitionId(_) | Op::ReplicaId(_) => Ok(Shape::scalar(ElementType::U32)),
 

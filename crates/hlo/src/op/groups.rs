@@ -1,20 +1,105 @@
-//! Who takes part in a collective: replica groups written out, whatever their spelling.
+//! Who takes part in a collective: replica groups written out, whatever their spelling, and the
+//! devices that they name.
 
-use super::{CollectiveGroupMode, IotaGroups, MeshAxesGroups, ReplicaGroups};
+use super::{CollectiveGroupMode, IotaGroups, MeshAxesGroups, Op, ReplicaGroups};
 use crate::{AxisRef, Dims, Mesh};
 
-/// How replica groups are read: by whether the op has a channel, and by
-/// `use_global_device_ids` for ops that have the attribute (XLA's table).
-pub fn group_mode(
-    has_channel: bool,
+/// What a collective says of who takes part.
+pub struct Participants<'a> {
+    pub groups: &'a ReplicaGroups,
+    pub channel_id: Option<i64>,
+    /// `None` for ops without the attribute.
     use_global_device_ids: Option<bool>,
-) -> Result<CollectiveGroupMode, String> {
-    match (has_channel, use_global_device_ids) {
-        (false, None | Some(false)) => Ok(CollectiveGroupMode::CrossReplica),
-        (false, Some(true)) => Err("`use_global_device_ids` needs a `channel_id`".to_owned()),
-        (true, None) => Ok(CollectiveGroupMode::CrossPartition),
-        (true, Some(false)) => Ok(CollectiveGroupMode::CrossReplicaAndPartition),
-        (true, Some(true)) => Ok(CollectiveGroupMode::FlattenedId),
+    /// How groups are read, where the op says it itself.
+    said: Option<CollectiveGroupMode>,
+}
+
+impl Op {
+    /// Who takes part in a collective; `None` for other ops. The pairs of a permutation are places in
+    /// the one group of all.
+    pub fn participants(&self) -> Option<Participants<'_>> {
+        static ALL: ReplicaGroups = ReplicaGroups::Explicit(Vec::new());
+        let (groups, channel_id, global, said) = match self {
+            Op::AllGather(op) => {
+                (&op.replica_groups, op.channel_id, Some(op.use_global_device_ids), None)
+            }
+            Op::AllGatherStart(op) => {
+                (&op.replica_groups, op.channel_id, Some(op.use_global_device_ids), None)
+            }
+            Op::AllReduce(op) => {
+                (&op.replica_groups, op.channel_id, Some(op.use_global_device_ids), op.mode)
+            }
+            Op::AllReduceStart(op) => {
+                (&op.replica_groups, op.channel_id, Some(op.use_global_device_ids), op.mode)
+            }
+            Op::ReduceScatter(op) => {
+                (&op.replica_groups, op.channel_id, Some(op.use_global_device_ids), op.mode)
+            }
+            Op::AllToAll(op) => (&op.replica_groups, op.channel_id, None, None),
+            Op::CollectiveBroadcast(op) => (&op.replica_groups, op.channel_id, None, None),
+            Op::RaggedAllToAll(op) => (&op.replica_groups, op.channel_id, None, None),
+            Op::CollectivePermute(op) => (&ALL, op.channel_id, None, None),
+            Op::CollectivePermuteStart(op) => (&ALL, op.channel_id, None, None),
+            _other => return None,
+        };
+        Some(Participants { groups, channel_id, use_global_device_ids: global, said })
+    }
+}
+
+impl Participants<'_> {
+    /// How replica groups are read: as the op says, or else by whether it has a channel, and by
+    /// `use_global_device_ids` for ops that have the attribute (XLA's table).
+    pub fn mode(&self) -> Result<CollectiveGroupMode, String> {
+        match (self.said, self.channel_id.is_some(), self.use_global_device_ids) {
+            (Some(mode), _, _) => Ok(mode),
+            (None, false, None | Some(false)) => Ok(CollectiveGroupMode::CrossReplica),
+            (None, false, Some(true)) => {
+                Err("`use_global_device_ids` needs a `channel_id`".to_owned())
+            }
+            (None, true, None) => Ok(CollectiveGroupMode::CrossPartition),
+            (None, true, Some(false)) => Ok(CollectiveGroupMode::CrossReplicaAndPartition),
+            (None, true, Some(true)) => Ok(CollectiveGroupMode::FlattenedId),
+        }
+    }
+
+    /// The devices that meet, group by group, each in order. Devices are counted replica by replica:
+    /// the number is `replica * partitions + partition`. Groups of which none exists are left out.
+    pub fn devices(&self, replicas: usize, partitions: usize) -> Result<Vec<Vec<usize>>, String> {
+        let total = replicas.saturating_mul(partitions);
+        if total > MAX_DEVICES as usize {
+            return Err(format!("there are more than {MAX_DEVICES} devices"));
+        }
+        let mode = self.mode()?;
+        // Groups have members `0..count`, whose devices are `step` apart, and each group meets once
+        // from each of these first devices.
+        let (count, step, firsts): (_, _, Vec<usize>) = match mode {
+            CollectiveGroupMode::CrossReplica | CollectiveGroupMode::CrossReplicaAndPartition => {
+                (replicas, partitions, (0..partitions).collect())
+            }
+            CollectiveGroupMode::CrossPartition => {
+                (partitions, 1, (0..replicas).map(|replica| replica * partitions).collect())
+            }
+            CollectiveGroupMode::FlattenedId => (total, 1, vec![0]),
+        };
+        let groups = match self.groups.is_all() {
+            true => vec![(0..count as i64).collect()],
+            false => self.groups.expand()?,
+        };
+        let exists = |member: &i64| (0..count as i64).contains(member);
+        let mut meetings: Vec<Vec<usize>> = Vec::new();
+        for group in groups.iter().filter(|group| group.iter().any(exists)) {
+            if let Some(absent) = group.iter().find(|member| !exists(member)) {
+                return Err(format!("a group has the member {absent} where there are {count}"));
+            }
+            let from = |first| group.iter().map(move |&member| member as usize * step + first);
+            match mode {
+                CollectiveGroupMode::CrossReplicaAndPartition => {
+                    meetings.push(firsts.iter().flat_map(from).collect());
+                }
+                _ => meetings.extend(firsts.iter().map(|first| from(first).collect::<Vec<_>>())),
+            }
+        }
+        Ok(meetings)
     }
 }
 
@@ -190,4 +275,46 @@ fn mesh_devices(mesh: &Mesh, count: i64) -> Result<Vec<i64>, String> {
         return transposed_iota(reshape, transpose, count);
     }
     if mesh.device_ids.is_empty() { Ok((0..count).collect()) } else { Ok(mesh.device_ids.clone()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn devices(
+        mode: CollectiveGroupMode,
+        groups: &[&[i64]],
+        replicas: usize,
+        partitions: usize,
+    ) -> Result<Vec<Vec<usize>>, String> {
+        let groups = &ReplicaGroups::Explicit(groups.iter().map(|group| group.to_vec()).collect());
+        let (channel_id, use_global_device_ids) = (None, None);
+        Participants { groups, channel_id, use_global_device_ids, said: Some(mode) }
+            .devices(replicas, partitions)
+    }
+
+    #[test]
+    fn groups_name_devices() {
+        use CollectiveGroupMode::*;
+        for (mode, groups, expected) in [
+            (CrossReplica, &[&[1, 0][..]][..], &[&[3, 0][..], &[4, 1], &[5, 2]][..]),
+            (CrossReplica, &[&[0], &[1]], &[&[0], &[1], &[2], &[3], &[4], &[5]]),
+            (CrossPartition, &[&[2, 0], &[1]], &[&[2, 0], &[5, 3], &[1], &[4]]),
+            (CrossReplicaAndPartition, &[&[1, 0]], &[&[3, 0, 4, 1, 5, 2]]),
+            (FlattenedId, &[&[5, 0, 1], &[2, 3, 4]], &[&[5, 0, 1], &[2, 3, 4]]),
+            (CrossReplica, &[], &[&[0, 3], &[1, 4], &[2, 5]]),
+            (CrossPartition, &[], &[&[0, 1, 2], &[3, 4, 5]]),
+            (CrossReplicaAndPartition, &[], &[&[0, 3, 1, 4, 2, 5]]),
+            (FlattenedId, &[], &[&[0, 1, 2, 3, 4, 5]]),
+        ] {
+            assert_eq!(devices(mode, groups, 2, 3).unwrap(), expected, "{mode:?} {groups:?}");
+        }
+        // A module that was not told of other devices may name them.
+        assert_eq!(devices(CrossReplica, &[&[0], &[1]], 1, 1).unwrap(), [[0]]);
+        assert_eq!(
+            devices(CrossReplica, &[&[0, 1]], 1, 1).unwrap_err(),
+            "a group has the member 1 where there are 1"
+        );
+        assert!(devices(CrossReplica, &[], 1 << 16, 1 << 16).is_err());
+    }
 }

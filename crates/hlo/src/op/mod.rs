@@ -11,7 +11,7 @@ mod kinds;
 mod structs;
 
 pub use attribute_types::*;
-pub use groups::group_mode;
+pub use groups::Participants;
 pub use kinds::*;
 pub use structs::*;
 

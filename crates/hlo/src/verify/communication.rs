@@ -3,71 +3,13 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Findings, each_instruction};
-use crate::op::{CollectiveGroupMode, ReplicaGroups, group_mode};
+use crate::op::{CollectiveGroupMode, Participants};
 use crate::{Instruction, InstructionId, Module, Op};
 
 pub(super) fn check(module: &Module, findings: &mut Findings) {
     host_channels(module, findings);
     for (id, instruction) in each_instruction(module) {
-        let mut groups =
-            |groups: &ReplicaGroups, channel: Option<i64>, global: Option<bool>, mode, uniform| {
-                let mode = match mode {
-                    Some(mode) => Ok(mode),
-                    None => group_mode(channel.is_some(), global),
-                };
-                let checked = mode.and_then(|mode| check_groups(module, groups, mode, uniform));
-                if let Err(message) = checked {
-                    findings.instruction(id, format!("{}: {message}", instruction.op.name()));
-                }
-                if let Some(channel) = channel.filter(|&channel| channel < 0) {
-                    findings.instruction(id, format!("the channel {channel} is negative"));
-                }
-            };
         match &instruction.op {
-            Op::AllGather(op) => groups(
-                &op.replica_groups,
-                op.channel_id,
-                Some(op.use_global_device_ids),
-                None,
-                Uniform::Needed,
-            ),
-            Op::AllGatherStart(op) => groups(
-                &op.replica_groups,
-                op.channel_id,
-                Some(op.use_global_device_ids),
-                None,
-                Uniform::Needed,
-            ),
-            Op::AllReduce(op) => groups(
-                &op.replica_groups,
-                op.channel_id,
-                Some(op.use_global_device_ids),
-                op.mode,
-                Uniform::NotNeeded,
-            ),
-            Op::AllReduceStart(op) => groups(
-                &op.replica_groups,
-                op.channel_id,
-                Some(op.use_global_device_ids),
-                op.mode,
-                Uniform::NotNeeded,
-            ),
-            Op::ReduceScatter(op) => groups(
-                &op.replica_groups,
-                op.channel_id,
-                Some(op.use_global_device_ids),
-                op.mode,
-                Uniform::Needed,
-            ),
-            Op::AllToAll(op) => {
-                groups(&op.replica_groups, op.channel_id, None, None, Uniform::Needed);
-            }
-            Op::CollectiveBroadcast(op) => {
-                groups(&op.replica_groups, op.channel_id, None, None, Uniform::NotNeeded);
-            }
-            Op::RaggedAllToAll(op) => {
-                groups(&op.replica_groups, op.channel_id, None, None, Uniform::Needed);
-            }
             Op::CollectivePermute(op) => {
                 let limit = members(module, op.channel_id);
                 let times = op.slice_sizes.len().max(1);
@@ -78,7 +20,15 @@ pub(super) fn check(module: &Module, findings: &mut Findings) {
                 let times = op.slice_sizes.len().max(1);
                 pairs(id, &op.source_target_pairs, limit, times, findings);
             }
-            _other => {}
+            op => {
+                let Some(participants) = op.participants() else { continue };
+                if let Err(message) = check_groups(module, op, &participants) {
+                    findings.instruction(id, format!("{}: {message}", op.name()));
+                }
+                if let Some(channel) = participants.channel_id.filter(|&channel| channel < 0) {
+                    findings.instruction(id, format!("the channel {channel} is negative"));
+                }
+            }
         }
     }
 }
@@ -112,20 +62,11 @@ fn host_channels(module: &Module, findings: &mut Findings) {
     }
 }
 
-/// Whether groups have to be of one size.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Uniform {
-    Needed,
-    NotNeeded,
-}
-
 /// Groups have members, each member is in one group, and together they are all there are.
-fn check_groups(
-    module: &Module,
-    groups: &ReplicaGroups,
-    mode: CollectiveGroupMode,
-    uniform: Uniform,
-) -> Result<(), String> {
+fn check_groups(module: &Module, op: &Op, participants: &Participants<'_>) -> Result<(), String> {
+    let (groups, mode) = (participants.groups, participants.mode()?);
+    let may_differ =
+        matches!(op, Op::AllReduce(_) | Op::AllReduceStart(_) | Op::CollectiveBroadcast(_));
     if groups.is_all() {
         return if mode == CollectiveGroupMode::FlattenedId {
             Err("`replica_groups` have to be given with `use_global_device_ids`".to_owned())
@@ -140,7 +81,7 @@ fn check_groups(
         if group.is_empty() {
             return Err("a replica group is empty".to_owned());
         }
-        if uniform == Uniform::Needed && group.len() != groups[0].len() {
+        if !may_differ && group.len() != groups[0].len() {
             return Err(format!(
                 "replica groups differ in size: {} and {}",
                 groups[0].len(),

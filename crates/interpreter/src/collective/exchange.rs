@@ -4,10 +4,9 @@
 use std::sync::{Arc, PoisonError};
 
 use rxla_base::{Error, Result};
-use rxla_hlo::op::{ReplicaGroups, SliceDimension};
+use rxla_hlo::op::SliceDimension;
 use rxla_hlo::{ArrayLiteral, ArrayShape, ComputationId, InstructionId, Literal, Op, Shape};
 
-use super::groups::{members, mode};
 use super::rendezvous::{Common, Contribution, Places};
 use crate::context::{Context, place};
 use crate::dispatch::{arrays, one_dimension, results};
@@ -123,35 +122,21 @@ impl Group {
 
     /// The group of a collective that this device is in.
     pub(crate) fn at(cx: &Context<'_>, id: InstructionId) -> Result<Group> {
-        let everybody = ReplicaGroups::default();
-        let (groups, mode) = match &cx.module[id].op {
-            Op::AllGather(op) => {
-                (&op.replica_groups, mode(op.channel_id, Some(op.use_global_device_ids), None)?)
-            }
-            Op::AllGatherStart(op) => {
-                (&op.replica_groups, mode(op.channel_id, Some(op.use_global_device_ids), None)?)
-            }
-            Op::AllReduce(op) => {
-                (&op.replica_groups, mode(op.channel_id, Some(op.use_global_device_ids), op.mode)?)
-            }
-            Op::AllReduceStart(op) => {
-                (&op.replica_groups, mode(op.channel_id, Some(op.use_global_device_ids), op.mode)?)
-            }
-            Op::ReduceScatter(op) => {
-                (&op.replica_groups, mode(op.channel_id, Some(op.use_global_device_ids), op.mode)?)
-            }
-            Op::AllToAll(op) => (&op.replica_groups, mode(op.channel_id, None, None)?),
-            Op::CollectiveBroadcast(op) => (&op.replica_groups, mode(op.channel_id, None, None)?),
-            Op::RaggedAllToAll(op) => (&op.replica_groups, mode(op.channel_id, None, None)?),
-            Op::CollectivePermute(op) => (&everybody, mode(op.channel_id, None, None)?),
-            Op::CollectivePermuteStart(op) => (&everybody, mode(op.channel_id, None, None)?),
-            other => return Err(Error::internal(format!("`{}` is no collective", other.name()))),
+        let (all, op) = (cx.collectives, &cx.module[id].op);
+        let Some(participants) = op.participants() else {
+            return Err(Error::internal(format!("`{}` is no collective", op.name())));
         };
-        let members = members(cx.collectives, cx.device, groups, mode)?;
-        let device = cx.collectives.number(cx.device);
-        let own = members.iter().position(|&member| member == device);
-        let own = own.ok_or_else(|| Error::internal("a group without its device"))?;
-        Ok(Group { members, own })
+        let groups = participants.devices(all.replica_count, all.partition_count);
+        let device = all.number(cx.device);
+        let own_group = |members: Vec<usize>| {
+            let own = members.iter().position(|&member| member == device)?;
+            Some(Group { members, own })
+        };
+        groups
+            .map_err(Error::invalid_argument)?
+            .into_iter()
+            .find_map(own_group)
+            .ok_or_else(|| Error::invalid_argument(format!("{} is in no group", all.name(device))))
     }
 }
 

@@ -1,7 +1,6 @@
 //! Ops that exchange values between devices.
 
 mod exchange;
-mod groups;
 mod ragged;
 mod rendezvous;
 mod transfer;

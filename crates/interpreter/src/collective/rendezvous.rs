@@ -160,7 +160,7 @@ impl Collectives {
         self.replica_count * self.partition_count == 1
     }
 
-    fn name(&self, device: usize) -> String {
+    pub(super) fn name(&self, device: usize) -> String {
         format!(
             "replica {} partition {}",
             device / self.partition_count,
