@@ -74,7 +74,7 @@ impl Regions {
 
 /// What is known while regions are being found.
 struct Search {
-    /// What shardings say themselves.
+    /// What shardings say themselves, where it is not [`ALL`].
     said: FxHashMap<InstructionId, Region>,
     /// What everything in a computation belongs to: not all devices may come there.
     bases: FxHashMap<ComputationId, Region>,
@@ -89,9 +89,15 @@ impl Plan {
             Search { said: FxHashMap::default(), bases: FxHashMap::default(), asks: false };
         let order: Vec<_> = order.iter().map(|&c| (c, module.post_order(c))).collect();
         for &id in order.iter().flat_map(|(_, list)| list) {
-            if let Some(region) = self.said_region(module, id)? {
+            let region = self.said_region(module, id)?;
+            if region != ALL {
                 search.said.insert(id, region);
             }
+        }
+        // Most programs have nothing in which devices differ.
+        let mut ids = order.iter().flat_map(|(_, list)| list);
+        if search.said.is_empty() && !ids.any(|&id| may_differ(&module[id].op)) {
+            return Ok(());
         }
         // Collectives are asked only when it is known what their operands belong to: in loops that
         // comes late, and what belongs to small groups stays there.
@@ -112,26 +118,26 @@ impl Plan {
     }
 
     /// The region that the sharding of a call speaks of.
-    fn said_region(&mut self, module: &Module, id: InstructionId) -> Result<Option<Region>> {
-        let speaks = matches!(
-            calls::target(module, id),
-            Some("Sharding" | "SPMDFullToShardShape" | "SPMDShardToFullShape")
-        );
-        let sharding = module[id].info().and_then(|info| info.sharding.as_ref());
-        let Some(sharding @ Sharding::Single(single)) = sharding.filter(|_| speaks) else {
-            return Ok(None);
+    fn said_region(&mut self, module: &Module, id: InstructionId) -> Result<Region> {
+        let unsaid = match calls::target(module, id) {
+            // It may lead each device somewhere else.
+            Some("SPMDFullToShardShape") => ALONE,
+            Some("Sharding" | "SPMDShardToFullShape") => ALL,
+            _ => return Ok(ALL),
         };
+        let sharding = module[id].info().and_then(|info| info.sharding.as_ref());
+        let Some(sharding @ Sharding::Single(single)) = sharding else { return Ok(unsaid) };
         match single.kind {
-            ShardingKind::Manual => Ok(Some(ALONE)),
+            ShardingKind::Manual => Ok(ALONE),
             ShardingKind::Tiled(_) | ShardingKind::Named(_) => {
                 let rank = module[id].shape.as_array().map_or(0, |array| array.rank());
                 let said = Tiles::of(sharding, rank, self.devices.partitions)?;
-                Ok(Some(self.regions.of(said.groups.into_iter())))
+                Ok(self.regions.of(said.groups.into_iter()))
             }
             ShardingKind::Replicated
             | ShardingKind::Maximal { .. }
             | ShardingKind::Unreduced
-            | ShardingKind::Unknown => Ok(None),
+            | ShardingKind::Unknown => Ok(unsaid),
         }
     }
 
@@ -146,7 +152,7 @@ impl Plan {
     ) -> bool {
         let instruction = &module[id];
         let operands = instruction.operands();
-        let said = search.said.get(&id).copied();
+        let said = search.said.get(&id).copied().unwrap_or(ALL);
         match &instruction.op {
             // Their leaves are those of their operands.
             Op::Tuple(_) | Op::GetTupleElement(_) | Op::OptimizationBarrier(_) => {
@@ -176,8 +182,7 @@ impl Plan {
             }
             // It leads back to the groups outside.
             Op::CustomCall(_) if calls::target(module, id) == Some("SPMDShardToFullShape") => {
-                let outside = said.unwrap_or(ALL);
-                let region = self.regions.intersection(base, outside);
+                let region = self.regions.intersection(base, said);
                 self.narrow(id, region)
             }
             op => {
@@ -189,9 +194,6 @@ impl Plan {
                     let of_value = self.region_of(value);
                     region = self.regions.intersection(region, of_value);
                 }
-                // A way in that says nothing of groups may lead each device somewhere else.
-                let is_entry = calls::target(module, id) == Some("SPMDFullToShardShape");
-                let said = said.unwrap_or(if is_entry { ALONE } else { ALL });
                 region = self.regions.intersection(region, said);
                 let differs = match exchange(op, self.devices) {
                     Exchange::Nothing => matches!(op, Op::PartitionId(_)),
@@ -258,6 +260,11 @@ impl Plan {
         *base = self.regions.intersection(before, region);
         *base != before
     }
+}
+
+/// Whether devices that have the same may get something else each, as [`exchange`] tells in detail.
+fn may_differ(op: &Op) -> bool {
+    op.is_collective() || matches!(op, Op::AsyncStart(_) | Op::PartitionId(_))
 }
 
 /// Whether result and arguments of a conditional have leaves that go into and out of its branches.
