@@ -15,6 +15,7 @@ import sys
 # Why a test fails, by a part of its message; the first that fits counts.
 CAUSES = [
     ("1 / 9 (11.1%) export_back_compat_test", "what a QR of a singular matrix leaves is rounding, here 1e-6 from LAPACK's in single precision"),
+    ("1 / 1 (100%) shard_map_test", "a derivative is the difference of two sums of 2016 in single precision, where one rounding is 2.5 % of it; XLA:CPU fails it as well once it is compiled by `jax.jit`"),
     ("UNIMPLEMENTED", "not built yet"),
 ]
 
