@@ -7,12 +7,14 @@
 //!
 //! A window of stride one over a dilated operand (a transposed convolution, or the gradient of one
 //! with strides) meets zeros most of the time. It is taken apart by the remainder of the result's place:
-//! each part is a convolution of the operand as it is, with the taps that meet elements.
+//! each part is a convolution of the operand as it is, with the taps that meet elements. Where a tap is no finite number
+//! the zeros count, too, since its product with them is NaN: then they are written out ([`holes`]).
 //!
 //! Where features lie side by side, f32 are not copied: [`direct`] and [`depthwise`] look up where each element is.
 
 mod depthwise;
 mod direct;
+mod holes;
 mod line;
 mod pad;
 mod parts;
@@ -182,6 +184,12 @@ impl Convolution {
         })
     }
 
+    /// Elements of the right operand.
+    fn right_count(&self) -> usize {
+        let features = self.features / self.feature_groups.max(1);
+        self.outputs * features * self.spatial.iter().map(|dim| dim.kernel).product::<usize>()
+    }
+
     /// The product that the convolution is, for a left operand with elements of this type and strides of
     /// images and features: rows by `places`, steps by `taps`.
     fn product(
@@ -269,6 +277,12 @@ unsafe fn run<E: Elements>(
     right: *const u8,
     result: *mut u8,
 ) -> Result<()> {
+    // SAFETY: the caller's promise.
+    if let Some(filled) = unsafe { holes::filled::<E>(context, convolution, left, right)? } {
+        let left = filled.block.as_ptr();
+        // SAFETY: as above; the copy is what the other convolution says.
+        return unsafe { run::<E>(context, &filled.convolution, left, right, result) };
+    }
     let groups = convolution.feature_groups.max(convolution.batch_groups);
     let half = match E::known(convolution.result) {
         Element::F16 | Element::BF16 => groups > 1,
@@ -297,8 +311,7 @@ unsafe fn run<E: Elements>(
     // Groups are fast where all is of the type that is computed in.
     let size = |of: fn(&Spatial) -> usize| convolution.spatial.iter().map(of).product::<usize>();
     let left_count = convolution.images * convolution.features * size(|dim| dim.input);
-    let features = convolution.features / convolution.feature_groups;
-    let right_count = convolution.outputs * features * size(|dim| dim.kernel);
+    let right_count = convolution.right_count();
     let images = convolution.images / convolution.batch_groups;
     let result_count = convolution.outputs * images * size(|dim| dim.output);
     let wide_result = Allocator::shared().allocate(result_count.saturating_mul(4))?;

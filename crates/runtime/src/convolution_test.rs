@@ -246,6 +246,51 @@ fn windows_of_every_kind() {
     }
 }
 
+/// Zeros between elements count where a tap is infinite.
+#[test]
+fn zeros_times_infinity() {
+    let context = Context::new(Some(Pool::with_threads(3)));
+    let spatial = vec![(4, 3, 1, 1, 1, 2, 1, false), (3, 3, 1, 2, 2, 3, 1, true)];
+    for (features, outputs, feature_groups) in [(3, 5, 1), (16, 32, 1), (6, 6, 3)] {
+        for features_last in [true, false] {
+            let sizes = Case { features, outputs, feature_groups, features_last, ..case() };
+            let case = Case { spatial: spatial.clone(), ..sizes };
+            let (c, [left_count, right_count, result_count]) = build(&case, Element::F32);
+            let (left, mut right) = (numbers(left_count, 1), numbers(right_count, 2));
+            right[right_count / 2] = f32::INFINITY;
+            let mut result = vec![7.0_f32; result_count];
+            run(&c, &context, &left, &right, &mut result);
+            // The same, written out.
+            let dilated = |dim: &(usize, usize, usize, isize, isize, usize, usize, bool)| {
+                ((dim.0 - 1) * dim.5 + 1, dim.1, dim.2, dim.3, dim.4, 1, dim.6, dim.7)
+            };
+            let whole = Case { spatial: case.spatial.iter().map(dilated).collect(), ..case };
+            let (whole, [whole_count, ..]) = build(&whole, Element::F32);
+            let mut filled = vec![0.0_f32; whole_count];
+            for (image, feature, row, column) in (0..2).flat_map(|image| {
+                (0..features).flat_map(move |feature| {
+                    (0..4).flat_map(move |row| {
+                        (0..3).map(move |column| (image, feature, row, column))
+                    })
+                })
+            }) {
+                let place = |c: &Convolution, row: usize, column: usize| {
+                    (image as isize * c.image_strides[0]
+                        + feature as isize * c.left_feature_stride
+                        + row as isize * c.spatial[0].left_stride
+                        + column as isize * c.spatial[1].left_stride) as usize
+                };
+                filled[place(&whole, 2 * row, 3 * column)] = left[place(&c, row, column)];
+            }
+            let mut wanted = vec![7.0_f32; result_count];
+            run(&whole, &context, &filled, &right, &mut wanted);
+            let same = |(a, b): (&f32, &f32)| a == b || (a.is_nan() && b.is_nan());
+            assert!(result.iter().zip(&wanted).all(same), "{features} {features_last}");
+            assert!(result.iter().any(|value| value.is_nan()));
+        }
+    }
+}
+
 /// One feature and one output: windows that overlap in memory, many or few, short or long.
 #[test]
 fn signals() {
