@@ -5,6 +5,8 @@ mod avx2;
 mod avx512;
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::order::{LONG, SHORTEST};
 use crate::context::Context;
@@ -12,6 +14,53 @@ use crate::gemm::Address;
 
 /// Vectors that are compared with a pivot before the first of them is written.
 const TOGETHER: usize = 4;
+
+/// A part of what is to be sorted.
+#[derive(Debug)]
+struct Task {
+    range: Range<usize>,
+    /// Where its numbers are.
+    in_spare: bool,
+    /// How often it may still be divided.
+    depth: u32,
+}
+
+/// What is still to be done by several threads.
+struct Tasks {
+    waiting: Mutex<Vec<Task>>,
+    /// Those waiting and those that threads are at.
+    unfinished: AtomicUsize,
+}
+
+impl Tasks {
+    fn new(tasks: Vec<Task>) -> Tasks {
+        Tasks { unfinished: AtomicUsize::new(tasks.len()), waiting: Mutex::new(tasks) }
+    }
+
+    /// The longest of those waiting, so that what is left in the end is short.
+    fn longest(&self) -> Option<Task> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = (0..waiting.len()).max_by_key(|&place| waiting[place].range.len())?;
+        Some(waiting.swap_remove(place))
+    }
+
+    /// Does tasks until none is left, each of which may leave two others.
+    fn work(&self, run: impl Fn(&Task) -> Option<[Task; 2]>) {
+        while self.unfinished.load(Ordering::Acquire) > 0 {
+            let mut next = self.longest();
+            while let Some(task) = next.take() {
+                if let Some([now, later]) = run(&task) {
+                    self.unfinished.fetch_add(1, Ordering::Relaxed);
+                    self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push(later);
+                    next = Some(now);
+                } else {
+                    self.unfinished.fetch_sub(1, Ordering::Release);
+                }
+            }
+            std::hint::spin_loop();
+        }
+    }
+}
 
 /// Makes a module that sorts numbers by the vectors of another one, which has these:
 ///
@@ -50,7 +99,7 @@ macro_rules! vector_sort {
                 }
                 let mut parts: Vec<Range<usize>> = Vec::new();
                 parts.push(0..numbers.len());
-                while parts.len() < 2 * context.threads() {
+                while parts.len() < context.threads() {
                     parts.sort_by_key(|part| part.len());
                     let Some(part) = parts.pop_if(|part| part.len() >= LONG) else { break };
                     let (numbers, spare) = (&mut numbers[part.clone()], &mut spare[part.clone()]);
@@ -59,17 +108,34 @@ macro_rules! vector_sort {
                     parts.extend([part.start..part.start + low, part.start + high..part.end]);
                 }
                 let (numbers, spare) = (Address(numbers.as_mut_ptr()), Address(spare.as_mut_ptr()));
-                context.parallel_for(parts.len(), 1, |begin, end| {
-                    for part in &parts[begin..end] {
-                        // SAFETY: parts lie within the slices and apart, and the caller's promise.
+                let tasks = parts.into_iter().map(|range| {
+                    let depth = most_depth(range.len());
+                    Task { range, in_spare: false, depth }
+                });
+                let tasks = Tasks::new(tasks.collect());
+                context.parallel_for(context.threads(), 1, |_, _| {
+                    tasks.work(|task| {
+                        let range = task.range.clone();
+                        // SAFETY: tasks lie within the slices and apart, and the caller's promise.
                         unsafe {
                             let at = |from: Address<Number>| {
-                                let start = from.get().add(part.start);
-                                std::slice::from_raw_parts_mut(start, part.len())
+                                let start = from.get().add(range.start);
+                                std::slice::from_raw_parts_mut(start, range.len())
                             };
-                            quick(at(numbers), at(spare), false, most_depth(part.len()));
+                            let (numbers, spare) = (at(numbers), at(spare));
+                            if range.len() < LONG || task.depth == 0 {
+                                quick(numbers, spare, task.in_spare, task.depth);
+                                return None;
+                            }
+                            let (low, high) = partitioned(numbers, spare, task.in_spare);
+                            let part = |range: Range<usize>| Task {
+                                range: task.range.start + range.start..task.range.start + range.end,
+                                in_spare: !task.in_spare,
+                                depth: task.depth - 1,
+                            };
+                            Some([part(0..low), part(high..range.len())])
                         }
-                    }
+                    });
                 });
             }
 
@@ -162,20 +228,9 @@ macro_rules! vector_sort {
                         return;
                     }
                     depth -= 1;
-                    let (from, into) =
-                        if in_spare { (&*spare, &mut *numbers) } else { (&*numbers, &mut *spare) };
-                    let pivot = pivot(from);
-                    let mut low = partition::<false>(from, into, pivot);
-                    if low == 0 {
-                        // It is the least; all that are equal are where they belong.
-                        low = partition::<true>(from, into, pivot);
-                        if !in_spare {
-                            numbers[..low].copy_from_slice(&spare[..low]);
-                        }
-                    } else {
-                        quick(&mut numbers[..low], &mut spare[..low], !in_spare, depth);
-                    }
-                    (numbers, spare) = (&mut numbers[low..], &mut spare[low..]);
+                    let (low, high) = partitioned(numbers, spare, in_spare);
+                    quick(&mut numbers[..low], &mut spare[..low], !in_spare, depth);
+                    (numbers, spare) = (&mut numbers[high..], &mut spare[high..]);
                     in_spare = !in_spare;
                 }
                 let from = if in_spare { spare.as_ptr() } else { numbers.as_ptr() };
@@ -187,6 +242,30 @@ macro_rules! vector_sort {
                     5..=8 => network::<8>(from, numbers),
                     _ => network::<MOST_VECTORS>(from, numbers),
                 }
+            }
+
+            /// Moves numbers to the other slice, those less than one of them to the front. Those up to the first
+            /// place are less, those from the second place on are not, and those between them are in `numbers`,
+            /// where they belong.
+            #[target_feature(enable = $features)]
+            fn partitioned(
+                numbers: &mut [Number],
+                spare: &mut [Number],
+                in_spare: bool,
+            ) -> (usize, usize) {
+                let (from, into) =
+                    if in_spare { (&*spare, &mut *numbers) } else { (&*numbers, &mut *spare) };
+                let pivot = pivot(from);
+                let low = partition::<false>(from, into, pivot);
+                if low > 0 {
+                    return (low, low);
+                }
+                // It is the least; all that are equal are where they belong.
+                let low = partition::<true>(from, into, pivot);
+                if !in_spare {
+                    numbers[..low].copy_from_slice(&spare[..low]);
+                }
+                (0, low)
             }
 
             /// One of the numbers near their middle.
