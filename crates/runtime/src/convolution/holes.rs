@@ -29,11 +29,11 @@ pub(super) unsafe fn filled<E: Elements>(
 ) -> Result<Option<Filled>> {
     let has_holes = |dim: &Spatial| dim.left_dilation > 1 && dim.input > 1;
     let spatial = &convolution.spatial;
+    if !spatial.iter().any(has_holes) || spatial.iter().any(|dim| dim.input == 0) {
+        return Ok(None);
+    }
     // SAFETY: the caller's promise; buffers are dense.
-    if !spatial.iter().any(has_holes)
-        || unsafe { is_finite(convolution.right, right, convolution.right_count()) }
-        || spatial.iter().any(|dim| dim.input == 0)
-    {
+    if unsafe { all_finite(convolution.right, right, convolution.right_count()) } {
         return Ok(None);
     }
     let plan = |dim: &Spatial| Plan {
@@ -61,7 +61,7 @@ pub(super) unsafe fn filled<E: Elements>(
 /// # Safety
 ///
 /// They can be read.
-unsafe fn is_finite(element: Element, from: *const u8, count: usize) -> bool {
+unsafe fn all_finite(element: Element, from: *const u8, count: usize) -> bool {
     /// # Safety
     ///
     /// So many words can be read.

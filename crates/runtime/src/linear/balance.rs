@@ -83,8 +83,13 @@ impl<P: Real> Balance<P> {
                 if (before * square + row) / factor >= enough * (before + row) {
                     continue;
                 }
+                let product = self.factors[i] * factor;
+                if product < P::SMALL || product > P::ONE / P::SMALL {
+                    // Vectors are multiplied with it in the end, and are to stay in range.
+                    continue;
+                }
                 changed = true;
-                self.factors[i] = self.factors[i] * factor;
+                self.factors[i] = product;
                 let inverse = P::ONE / factor;
                 let row = &mut matrix[i * size..][..size];
                 row.iter_mut().for_each(|value| *value = value.scaled(inverse));

@@ -528,7 +528,7 @@ mod tests {
             return;
         }
         let contexts = [Context::default(), Context::new(Some(Pool::with_threads(3)))];
-        let lengths = (0..300).chain([511, 512, 513, 1000, 4099, LONG - 1, 3 * LONG + 5]);
+        let lengths = (0..300).chain([511, 512, 513, 1000, 4099, LONG - 1, 9 * LONG + 5]);
         for (length, mask) in lengths
             .flat_map(|length| [u64::MAX, 0xf, 0, 0xffff_0000_ffff_0000].map(|mask| (length, mask)))
         {
