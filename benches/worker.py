@@ -92,12 +92,13 @@ def run(workload: Workload, seconds: float) -> dict:
 
 
 def settle() -> None:
-    """Waits, 50 ms at most, until this process computes nothing: threads of OpenBLAS look for work for some 20 ms
-    after their last, XLA:CPU's are busy as long after a decoding in bf16, both on cores of who comes next."""
-    for _ in range(25):
+    """Waits, 100 ms at most, until this process computes nothing: threads of OpenBLAS look for work for some 20 ms
+    after their last, XLA:CPU's are busy as long after a decoding in bf16, both on cores of who comes next. The system
+    counts the time of a thread that runs by ticks of up to 4 ms (10 on some), so that a shorter look sees nothing."""
+    for _ in range(8):
         before = time.process_time()
-        time.sleep(0.002)
-        if time.process_time() - before < 0.0005:
+        time.sleep(0.012)
+        if time.process_time() - before < 0.001:
             return
 
 
