@@ -224,12 +224,13 @@ pub(super) fn call(
         ("geev", &[operand], &[ref values @ .., left, right, failures]) => {
             let (batch, size, outer) = general(operand)?;
             let wanted = [flag(letter("compute_left")?)?, flag(letter("compute_right")?)?];
-            let function = if is_complex(operand) { "rxla_geev" } else { "rxla_geev_real" };
+            let function =
+                if operand.element_type.is_complex() { "rxla_geev" } else { "rxla_geev_real" };
             let real = operand.element_type.real_part();
             let fits = are_values(values, operand)
                 && [left, right].into_iter().all(|array| {
                     operand.same_dims(array)
-                        && is_complex(array)
+                        && array.element_type.is_complex()
                         && array.element_type.real_part() == real
                 })
                 && numbers(failures, outer);
@@ -254,11 +255,7 @@ fn are_values(values: &[&ArrayShape], operand: &ArrayShape) -> bool {
     let dims = operand.dims.split_last().map_or(&[][..], |(_, dims)| dims);
     let fit =
         |array: &&ArrayShape| array.element_type == operand.element_type && array.dims[..] == *dims;
-    values.len() == if is_complex(operand) { 1 } else { 2 } && values.iter().all(fit)
-}
-
-fn is_complex(array: &ArrayShape) -> bool {
-    array.element_type != array.element_type.real_part()
+    values.len() == if operand.element_type.is_complex() { 1 } else { 2 } && values.iter().all(fit)
 }
 
 fn flag(letter: u8) -> Option<bool> {

@@ -2,18 +2,13 @@
 //! that a pair of complex eigenvalues is a block of two rows whose diagonal is one number, and whose other two have
 //! unlike signs.
 //!
-//! Where the matrix is taken apart follows Ahues and Tisseur, "A new deflation criterion for the QR algorithm" (1997);
-//! shifts, and the use of two small numbers in a row, are those of Golub and Van Loan, "Matrix Computations", 7.5.
+//! Shifts, and the use of two small numbers in a row, are those of Golub and Van Loan, "Matrix Computations", 7.5.
 
 use std::ops::Range;
 
 use super::eigen::half;
 use super::number::Real;
-
-/// Steps for an eigenvalue that are more than enough.
-pub(super) const STEPS: usize = 60;
-/// Every so many of them, shifts are none that the matrix suggests.
-pub(super) const EXCEPTIONAL: usize = 10;
+use super::steps::{EXCEPTIONAL, STEPS, block, in_order, reflect_columns};
 
 /// A matrix on its way, of which all that is wanted is changed.
 struct State<'a, P> {
@@ -39,7 +34,7 @@ pub(super) fn triangularise<P: Real>(
     let mut end = active.end;
     let mut steps = 0;
     while end > active.start {
-        let begin = state.block(active.start, end);
+        let begin = block(state.matrix, size, active.start, end);
         if begin > active.start {
             state.set(begin, begin - 1, P::ZERO);
         }
@@ -49,7 +44,7 @@ pub(super) fn triangularise<P: Real>(
                 steps = 0;
             }
             2 => {
-                state.split_pair(begin, active.end);
+                state.split_pair(begin);
                 end = begin;
                 steps = 0;
             }
@@ -84,39 +79,6 @@ impl<P: Real> State<'_, P> {
     #[inline(always)]
     fn set(&mut self, i: usize, j: usize, value: P) {
         self.matrix[i * self.size + j] = value;
-    }
-
-    /// Where the block begins that ends there: above it is a negligible number.
-    #[inline(always)]
-    fn block(&self, start: usize, end: usize) -> usize {
-        let nothing = P::SMALL * P::SMALL;
-        for k in (start + 1..end).rev() {
-            let below = self.at(k, k - 1).size();
-            if below <= nothing {
-                return k;
-            }
-            let (first, second) = (self.at(k - 1, k - 1), self.at(k, k));
-            let mut around = first.size() + second.size();
-            if around == P::ZERO {
-                if k >= start + 2 {
-                    around = around + self.at(k - 1, k - 2).size();
-                }
-                if k + 1 < end {
-                    around = around + self.at(k + 1, k).size();
-                }
-            }
-            if below > P::EPSILON * around {
-                continue;
-            }
-            let [more, less] = in_order(below, self.at(k - 1, k).size());
-            let [large, small] = in_order(second.size(), (first - second).size());
-            let sum = large + more;
-            let bound = P::EPSILON * (small * (large / sum));
-            if less * (more / sum) <= if bound > nothing { bound } else { nothing } {
-                return k;
-            }
-        }
-        start
     }
 
     /// The eigenvalues of the last two rows; if they are real, twice the one that is nearer to the last number.
@@ -197,15 +159,9 @@ impl<P: Real> State<'_, P> {
                     *x = x.minus_product(weights[0], sum);
                     *y = y.minus_product(weights[1], sum);
                 }
-                two_from_the_right(
-                    &mut self.matrix[above * size..last * size],
-                    size,
-                    k,
-                    v,
-                    weights,
-                );
+                reflect_columns(&mut self.matrix[above * size..last * size], size, k, v[0], tau);
                 if let Some(basis) = self.basis.as_deref_mut() {
-                    two_from_the_right(basis, size, k, v, weights);
+                    reflect_columns(basis, size, k, v[0], tau);
                 }
             }
         }
@@ -244,7 +200,7 @@ impl<P: Real> State<'_, P> {
 
     /// Turns two rows so that they are in Schur's form: real eigenvalues on the diagonal, or a block of a pair.
     #[inline(always)]
-    fn split_pair(&mut self, k: usize, active_end: usize) {
+    fn split_pair(&mut self, k: usize) {
         let (size, l) = (self.size, k + 1);
         let block = [self.at(k, k), self.at(k, l), self.at(l, k), self.at(l, l)];
         let (block, cosine, sine) = standard(block);
@@ -255,7 +211,6 @@ impl<P: Real> State<'_, P> {
             }
             turn_columns(&mut self.matrix[..k * size], size, k, cosine, sine);
         }
-        debug_assert!(l < active_end);
         if let Some(basis) = self.basis.as_deref_mut() {
             turn_columns(basis, size, k, cosine, sine);
         }
@@ -263,12 +218,6 @@ impl<P: Real> State<'_, P> {
             self.set(place.0, place.1, value);
         }
     }
-}
-
-/// The larger and the smaller of two numbers.
-#[inline(always)]
-fn in_order<P: Real>(a: P, b: P) -> [P; 2] {
-    if a > b { [a, b] } else { [b, a] }
 }
 
 /// The reflection that takes a vector to a multiple of the first unit vector: the multiple, `tau`, and what follows the
@@ -292,16 +241,6 @@ fn from_the_right<P: Real>(rows: &mut [P], size: usize, k: usize, v: [P; 2], wei
         row[0] = row[0].minus_product(weights[0], sum);
         row[1] = row[1].minus_product(weights[1], sum);
         row[2] = row[2].minus_product(weights[2], sum);
-    }
-}
-
-/// The same where the vector has two elements.
-#[inline(always)]
-fn two_from_the_right<P: Real>(rows: &mut [P], size: usize, k: usize, v: [P; 2], weights: [P; 3]) {
-    for row in rows.chunks_mut(size) {
-        let sum = row[k].plus_product(v[0], row[k + 1]);
-        row[k] = row[k].minus_product(weights[0], sum);
-        row[k + 1] = row[k + 1].minus_product(weights[1], sum);
     }
 }
 

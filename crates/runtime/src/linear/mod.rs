@@ -25,6 +25,7 @@ mod reflect;
 mod schur;
 mod secular;
 mod singular;
+mod steps;
 mod tall;
 mod transposed;
 mod triangular;

@@ -9,7 +9,7 @@ use rxla_base::{Error, Result};
 use super::balance::Balance;
 use super::number::{Number, Real};
 use super::reflect::{largest, scaling};
-use super::{copied, each, francis, hessenberg, wilkinson, with_number};
+use super::{copied, each, francis, hessenberg, wilkinson};
 use crate::context::Context;
 use crate::dot::Decoder;
 use crate::element::Element;
@@ -114,34 +114,55 @@ pub unsafe extern "C" fn rxla_gees(
         // SAFETY: the caller's promise.
         let (context, mut code) = unsafe { (Context::from_ptr(context), Decoder::new(code)) };
         let element = code.element()?;
-        let (batch, size, wanted) = (code.size(), code.size(), code.next() != 0);
-        let count = size * size;
-        with_number!(element, T => {
-            let operand = Address(operand.cast::<T>().cast_mut());
-            let (form, vectors) = (Address(form.cast::<T>()), Address(vectors.cast::<T>()));
-            let values = [real, imaginary].map(Address);
-            let (selected, failures) = (Address(selected), Address(failures));
-            each(context, batch, 20 * count * size, |_, index| {
-                // SAFETY: the caller's promise; each matrix is in one piece.
-                unsafe {
-                    let matrix = copied(operand, form, index, count);
-                    let count = if wanted { count } else { 0 };
-                    let basis = vectors.get().add(index * count);
-                    let basis = std::slice::from_raw_parts_mut(basis, count);
-                    let converged = solve(matrix, size, basis);
-                    if !converged {
-                        matrix.fill(T::NAN);
-                        basis.fill(T::NAN);
-                    }
-                    for_each_value(matrix, size, |i, value| {
-                        put_value::<T>(values, index * size + i, value);
-                    });
-                    selected.get().add(index).write(0);
-                    failures.get().add(index).write(i32::from(!converged));
-                }
-                Ok(())
-            })
-        })
+        let sizes = [code.size(), code.size()];
+        let (wanted, numbers) = (code.next() != 0, [selected, failures]);
+        let arrays = [form, vectors, real, imaginary];
+        // SAFETY: the caller's promise.
+        unsafe {
+            match element {
+                Element::F32 => run::<f32>(context, sizes, wanted, operand, arrays, numbers),
+                Element::F64 => run::<f64>(context, sizes, wanted, operand, arrays, numbers),
+                other => Err(Error::internal(format!("Schur's form of {other:?}"))),
+            }
+        }
+    })
+}
+
+/// # Safety
+///
+/// The operand has so many matrices of that size, the arrays and the numbers are the results of [`rxla_gees`].
+unsafe fn run<T: Real + General>(
+    context: &Context,
+    [batch, size]: [usize; 2],
+    wanted: bool,
+    operand: *const u8,
+    [form, vectors, real, imaginary]: [*mut u8; 4],
+    numbers: [*mut i32; 2],
+) -> Result<()> {
+    let count = size * size;
+    let operand = Address(operand.cast::<T>().cast_mut());
+    let (form, vectors) = (Address(form.cast::<T>()), Address(vectors.cast::<T>()));
+    let values = [real, imaginary].map(Address);
+    let [selected, failures] = numbers.map(Address);
+    each(context, batch, 20 * count * size, |_, index| {
+        // SAFETY: the caller's promise; each matrix is in one piece.
+        unsafe {
+            let matrix = copied(operand, form, index, count);
+            let count = if wanted { count } else { 0 };
+            let basis = vectors.get().add(index * count);
+            let basis = std::slice::from_raw_parts_mut(basis, count);
+            let converged = solve(matrix, size, basis);
+            if !converged {
+                matrix.fill(T::NAN);
+                basis.fill(T::NAN);
+            }
+            for_each_value(matrix, size, |i, value| {
+                put_value::<T>(values, index * size + i, value);
+            });
+            selected.get().add(index).write(0);
+            failures.get().add(index).write(i32::from(!converged));
+        }
+        Ok(())
     })
 }
 

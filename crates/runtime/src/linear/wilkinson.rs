@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::eigen::half;
-use super::francis::{EXCEPTIONAL, STEPS};
 use super::number::{Number, Real};
 use super::reflect::reflection;
+use super::steps::{EXCEPTIONAL, STEPS, block, reflect_columns};
 use crate::gemm::Compute;
 
 /// Brings the active rows of a Hessenberg matrix to Schur's form; the basis is multiplied with what that takes. Says
@@ -69,9 +69,9 @@ pub(super) fn triangularise<T: Number>(
                 *x = x.minus_product(weights[0], sum);
                 *y = y.minus_product(weights[1], sum);
             }
-            from_the_right(&mut matrix[above * size..last * size], size, k, second, tau);
+            reflect_columns(&mut matrix[above * size..last * size], size, k, second, tau);
             if let Some(basis) = basis.as_deref_mut() {
-                from_the_right(basis, size, k, second, tau);
+                reflect_columns(basis, size, k, second, tau);
             }
         }
         // The last number below the diagonal is made real, as the others are.
@@ -94,53 +94,6 @@ pub(super) fn triangularise<T: Number>(
         }
     }
     true
-}
-
-/// Takes `tau w vᴴ` from two columns of rows, where `v` is one and `second`, and `w` the columns times `v`.
-#[inline(always)]
-fn from_the_right<T: Number>(rows: &mut [T], size: usize, k: usize, second: T, tau: T) {
-    let weights = [tau, tau.times(second.conjugate())];
-    for row in rows.chunks_mut(size) {
-        let sum = row[k].plus_product(second, row[k + 1]);
-        row[k] = row[k].minus_product(weights[0], sum);
-        row[k + 1] = row[k + 1].minus_product(weights[1], sum);
-    }
-}
-
-/// Where the block begins that ends there, by the criterion that [`super::francis`] has.
-#[inline(always)]
-fn block<T: Number>(matrix: &[T], size: usize, start: usize, end: usize) -> usize {
-    let nothing = T::Part::SMALL * T::Part::SMALL;
-    let at = |i: usize, j: usize| matrix[i * size + j];
-    let in_order = |a: T::Part, b: T::Part| if a > b { [a, b] } else { [b, a] };
-    for k in (start + 1..end).rev() {
-        let below = at(k, k - 1).magnitude();
-        if below <= nothing {
-            return k;
-        }
-        let (first, second) = (at(k - 1, k - 1), at(k, k));
-        let mut around = first.magnitude() + second.magnitude();
-        if around == T::Part::ZERO {
-            if k >= start + 2 {
-                around = around + at(k - 1, k - 2).magnitude();
-            }
-            if k + 1 < end {
-                around = around + at(k + 1, k).magnitude();
-            }
-        }
-        if below > T::Part::EPSILON * around {
-            continue;
-        }
-        let [more, less] = in_order(below, at(k - 1, k).magnitude());
-        let difference = first.plus(second.negative()).magnitude();
-        let [large, small] = in_order(second.magnitude(), difference);
-        let sum = large + more;
-        let bound = T::Part::EPSILON * (small * (large / sum));
-        if less * (more / sum) <= if bound > nothing { bound } else { nothing } {
-            return k;
-        }
-    }
-    start
 }
 
 /// The eigenvalue of the last two rows that is nearer to the last number.
