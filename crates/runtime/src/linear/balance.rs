@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::number::{Number, Real};
+use super::own::Own;
 use super::reflect::norm;
 
 /// A matrix that is similar to the one that was given.
@@ -11,16 +12,16 @@ pub(super) struct Balance<P> {
     /// Rows and columns whose eigenvalues are still to be found; below the diagonal all others are zero.
     pub active: Range<usize>,
     /// For each row that is not active, the one that it was exchanged with.
-    exchanged: Vec<usize>,
+    exchanged: Own<usize>,
     /// What each row was divided by and each column multiplied with, if with anything.
-    factors: Vec<P>,
+    factors: Own<P>,
 }
 
 impl<P: Real> Balance<P> {
     /// Exchanges rows, and columns with them, until no more eigenvalues can be read off.
     #[inline(always)]
     pub(super) fn exchange<T: Number<Part = P>>(matrix: &mut [T], size: usize) -> Balance<P> {
-        let mut exchanged = vec![0; size];
+        let mut exchanged = Own::filled(0, size);
         let mut active = 0..size;
         let is_zero = |value: T| value.magnitude() == P::ZERO;
         // A row with nothing but its diagonal goes to the end.
@@ -48,7 +49,7 @@ impl<P: Real> Balance<P> {
             }
             break;
         }
-        Balance { active, exchanged, factors: Vec::new() }
+        Balance { active, exchanged, factors: Own::filled(P::ONE, 0) }
     }
 
     /// Makes the active rows about as long as their columns, after James, Langou and Lowery, "On matrix balancing and
@@ -59,8 +60,8 @@ impl<P: Real> Balance<P> {
         let four = two + two;
         // A step has to make both together shorter by one twentieth.
         let enough = P::ONE - P::ONE / (four * (four + P::ONE));
-        self.factors = vec![P::ONE; size];
-        let mut column = vec![T::default(); self.active.len()];
+        self.factors = Own::filled(P::ONE, size);
+        let mut column = Own::filled(T::default(), self.active.len());
         let mut changed = true;
         while changed {
             changed = false;
@@ -106,7 +107,7 @@ impl<P: Real> Balance<P> {
     /// `left`: of vectors that the matrix is multiplied with from the left.
     #[inline(always)]
     pub(super) fn undo_scale<V: Number<Part = P>>(&self, vector: &mut [V], left: bool) {
-        for (value, &factor) in vector.iter_mut().zip(&self.factors) {
+        for (value, &factor) in vector.iter_mut().zip(self.factors.iter()) {
             *value = value.scaled(if left { P::ONE / factor } else { factor });
         }
     }

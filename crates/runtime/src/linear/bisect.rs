@@ -3,6 +3,7 @@
 //! adds nothing to the elements but the number's square.
 
 use super::number::Real;
+use super::own::Own;
 use crate::context::Context;
 use crate::gemm::Address;
 use crate::gemm::sets::for_each_set;
@@ -41,7 +42,7 @@ pub(super) fn singular_values<P: Real>(context: &Context, diagonal: &mut [P], be
     // A little more, since the sums are rounded.
     let bound = bound * scale * (P::ONE + P::EPSILON + P::EPSILON);
     let square = |value: P| (value * scale) * (value * scale);
-    let mut squares = vec![(P::ZERO, P::ZERO); size];
+    let mut squares = Own::filled((P::ZERO, P::ZERO), size);
     for (i, place) in squares.iter_mut().enumerate() {
         *place = (square(diagonal[i]), beside.get(i).map_or(P::ZERO, |&value| square(value)));
     }

@@ -2,6 +2,7 @@
 //! triangle `T`, so that nearly all the work is done by the micro-kernels of products.
 
 use super::number::{Number, Strided};
+use super::own::Own;
 use super::panel::{Conjugation, Panel, kernels, pack_rows, panel_columns};
 use crate::context::Context;
 use crate::gemm::Address;
@@ -20,11 +21,11 @@ pub(super) struct Reflections<T> {
     high: usize,
     width: usize,
     /// `-V`, by blocks of as many rows as kernels take.
-    vectors: Vec<T>,
+    vectors: Own<T>,
     /// `-Vᴴ`, by blocks of [`DEPTH`] columns, each by blocks of rows.
-    adjoint: Vec<T>,
+    adjoint: Own<T>,
     /// `-T` or `-Tᴴ`.
-    triangle: Vec<T>,
+    triangle: Own<T>,
 }
 
 /// Rows of what is reflected that are multiplied at once, so that as many of `V` stay in the first cache.
@@ -41,9 +42,9 @@ impl<T: Number> Reflections<T> {
         let mut packed = Reflections {
             high,
             width,
-            vectors: vec![T::default(); high * width],
-            adjoint: vec![T::default(); high * width],
-            triangle: vec![T::default(); width * width],
+            vectors: Own::filled(T::default(), high * width),
+            adjoint: Own::filled(T::default(), high * width),
+            triangle: Own::filled(T::default(), width * width),
         };
         for first in (0..high).step_by(rows) {
             let into = &mut packed.vectors[first * width..];
@@ -73,7 +74,7 @@ impl<T: Number> Reflections<T> {
     fn fill_triangle(&mut self, vectors: Strided<T>, taus: &[T], product: Product) {
         let width = self.width;
         // `-Vᴴ V`, row by row.
-        let mut products = vec![T::default(); width * width];
+        let mut products = Own::filled(T::default(), width * width);
         let across = panel_columns::<T>();
         let mut room = Room::new(self.high, width);
         for first in (0..width).step_by(across) {
@@ -92,7 +93,7 @@ impl<T: Number> Reflections<T> {
                 sums.store(into, 0..width, count, Conjugation::None);
             }
         }
-        let mut triangle = vec![T::default(); width * width];
+        let mut triangle = Own::filled(T::default(), width * width);
         // SAFETY: it asks for nothing but instructions, which it sees to.
         unsafe { join(&mut triangle, &products, taus) };
         let plain = Strided { start: triangle.as_mut_ptr(), row: width as isize, column: 1 };
@@ -249,14 +250,14 @@ pub(super) unsafe fn product<T: Number>(
 
 /// Room for a panel that is reflected, and for its products with the vectors and the triangle.
 struct Room<T> {
-    values: Vec<T>,
+    values: Own<T>,
     ends: [usize; 2],
 }
 
 impl<T: Number> Room<T> {
     fn new(high: usize, width: usize) -> Room<T> {
         let (panel, small) = (Panel::<T>::room(high), Panel::<T>::room(width));
-        Room { values: vec![T::default(); panel + 2 * small], ends: [panel, panel + small] }
+        Room { values: Own::filled(T::default(), panel + 2 * small), ends: [panel, panel + small] }
     }
 
     fn panels(&mut self, columns: usize) -> [Panel<T>; 3] {

@@ -3,6 +3,7 @@
 //! of a row does not depend on who changes it.
 
 use super::number::Number;
+use super::own::Own;
 use crate::context::Context;
 use crate::gemm::Address;
 use crate::gemm::sets::for_each_set;
@@ -44,7 +45,7 @@ impl<T: Number> Change<'_, T> {
                 && self.columns.iter().chain(&self.rows).all(|part| part.len() == size)
         );
         let pieces = size.div_ceil(ROWS);
-        let mut partial = vec![T::default(); pieces * size];
+        let mut partial = Own::filled(T::default(), pieces * size);
         let (matrix, parts) = (Address(matrix.as_mut_ptr()), Address(partial.as_mut_ptr()));
         context.parallel_for(pieces, 1 + GRAIN / (ROWS * size), |begin, end| {
             for piece in begin..end {
@@ -86,7 +87,7 @@ impl<T: Number> Change<'_, T> {
             // SAFETY: it asks for nothing but instructions, which it sees to.
             return unsafe { change_columns(*self, matrix, stride, 0, column, sums) };
         }
-        let mut partial = vec![T::default(); pieces * width];
+        let mut partial = Own::filled(T::default(), pieces * width);
         let (matrix, parts) = (Address(matrix.as_mut_ptr()), Address(partial.as_mut_ptr()));
         context.parallel_for(pieces, 1 + GRAIN / (ROWS * width), |begin, end| {
             for piece in begin..end {

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::change::products;
 use super::number::{Number, Real};
+use super::own::Own;
 use super::reflect::{reflection, subtract};
 use super::transposed;
 use crate::gemm::Compute;
@@ -15,7 +16,7 @@ pub(super) const HIGH: usize = 48;
 
 /// Some columns of a row-major matrix.
 pub(super) struct Columns<T> {
-    values: Vec<T>,
+    values: Own<T>,
     /// From a column to the next.
     stride: usize,
     high: usize,
@@ -26,7 +27,7 @@ impl<T: Number> Columns<T> {
         let high = matrix.len() / columns;
         // Columns that are a power of two apart would be in each other's way in the cache.
         let stride = high.next_multiple_of(16) + 16;
-        let mut values = vec![T::default(); stride * which.len()];
+        let mut values = Own::filled(T::default(), stride * which.len());
         assert!(which.start <= which.end && which.end <= columns);
         let from = matrix.as_ptr().wrapping_add(which.start);
         let sizes = [high, which.len()];
@@ -46,9 +47,9 @@ impl<T: Number> Columns<T> {
     }
 
     /// The vectors of reflections, row by row, with what is not stored of them.
-    pub(super) fn vectors(&self) -> Vec<T> {
+    pub(super) fn vectors(&self) -> Own<T> {
         let count = self.values.len() / self.stride;
-        let mut vectors = vec![T::default(); self.high * count];
+        let mut vectors = Own::filled(T::default(), self.high * count);
         self.store(&mut vectors, count, 0);
         for (i, row) in vectors.chunks_mut(count).enumerate().take(count) {
             row[i] = T::of(T::Part::ONE, T::Part::ZERO);
@@ -65,9 +66,9 @@ impl<T: Number> Columns<T> {
     }
 
     /// What is on and above the diagonal, as a matrix.
-    pub(super) fn triangle(&self) -> Vec<T> {
+    pub(super) fn triangle(&self) -> Own<T> {
         let wide = self.values.len() / self.stride;
-        let mut triangle = vec![T::default(); wide * wide];
+        let mut triangle = Own::filled(T::default(), wide * wide);
         for (j, column) in self.values.chunks(self.stride).enumerate() {
             (0..=j).for_each(|i| triangle[i * wide + j] = column[i]);
         }
@@ -77,7 +78,7 @@ impl<T: Number> Columns<T> {
     /// Multiplies the columns by a square, whose elements are told by row and column.
     pub(super) fn multiply(&mut self, square: impl Fn(usize, usize) -> T) {
         let wide = self.values.len() / self.stride;
-        let square: Vec<T> = (0..wide * wide).map(|k| square(k / wide, k % wide)).collect();
+        let square = Own::new(wide * wide, |k| square(k / wide, k % wide));
         // SAFETY: it asks for nothing but instructions, which it sees to.
         unsafe { multiply(&mut self.values, self.stride, &square) };
     }
@@ -106,7 +107,7 @@ for_each_set! {
 /// See `factor`.
 #[inline(always)]
 unsafe fn factor_body<T: Number>(values: &mut [T], [stride, high]: [usize; 2], taus: &mut [T]) {
-    let mut room = Vec::new();
+    let mut room = conjugates(high);
     for (j, tau) in taus.iter_mut().enumerate() {
         let (before, after) = values.split_at_mut((j + 1) * stride);
         let column = &mut before[j * stride + j..][..high - j];
@@ -140,7 +141,7 @@ unsafe fn expand_body<T: Number>(values: &mut [T], [stride, high]: [usize; 2], t
             column[j] = one;
         }
     }
-    let mut room = Vec::new();
+    let mut room = conjugates(high);
     for (j, &tau) in taus.iter().enumerate().rev() {
         let (before, after) = values.split_at_mut((j + 1) * stride);
         // What is above the diagonal belongs to the other factor.
@@ -171,7 +172,7 @@ unsafe fn multiply_body<T: Number>(values: &mut [T], stride: usize, square: &[T]
     /// Rows at once, of which there is a copy.
     const ROWS: usize = 256;
     let wide = values.len() / stride;
-    let mut rows = vec![T::default(); wide * ROWS];
+    let mut rows = Own::filled(T::default(), wide * ROWS);
     for begin in (0..stride).step_by(ROWS) {
         let count = ROWS.min(stride - begin);
         for (copy, column) in rows.chunks_mut(ROWS).zip(values.chunks(stride)) {
@@ -190,6 +191,11 @@ unsafe fn multiply_body<T: Number>(values: &mut [T], stride: usize, square: &[T]
     }
 }
 
+/// Room for a column's conjugates, which real numbers do without.
+fn conjugates<T: Number>(high: usize) -> Own<T> {
+    Own::filled(T::default(), if T::PARTS > 1 { high } else { 0 })
+}
+
 /// Takes `tau v vᴴ` times columns, which are `stride` apart, from them, from a row on.
 #[inline(always)]
 fn reflect<T: Number>(
@@ -198,15 +204,17 @@ fn reflect<T: Number>(
     columns: &mut [T],
     stride: usize,
     row: usize,
-    room: &mut Vec<T>,
+    room: &mut [T],
 ) {
     /// Columns that are multiplied at once.
     const TOGETHER: usize = 4;
     // Numbers that are real are their own conjugates.
     let conjugate = if T::PARTS > 1 {
-        room.clear();
-        room.extend(v.iter().map(|value| value.conjugate()));
-        &room[..]
+        let room = &mut room[..v.len()];
+        for (place, value) in room.iter_mut().zip(v) {
+            *place = value.conjugate();
+        }
+        room
     } else {
         v
     };

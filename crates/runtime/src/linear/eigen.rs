@@ -6,6 +6,7 @@ use rxla_base::{Error, Result};
 
 use super::change::Change;
 use super::number::{Number, Real, Strided};
+use super::own::Own;
 use super::qr::{expand_matrix, reflect_columns};
 use super::reflect::{accumulate, inner, largest, reflection, scaling};
 use super::turns::{Turn, Vectors, turn};
@@ -158,8 +159,8 @@ unsafe fn solve_body<T: Number>(
     if let Some(factor) = factor {
         matrix.iter_mut().for_each(|value| *value = value.scaled(factor));
     }
-    let mut beside = vec![zero; size];
-    let mut taus = vec![T::default(); size];
+    let mut beside = Own::filled(zero, size);
+    let mut taus = Own::filled(T::default(), size);
     tridiagonalise(context, matrix, size, values, &mut beside, &mut taus);
     if !wanted {
         if !iterate(context, values, &mut beside, None) {
@@ -170,7 +171,7 @@ unsafe fn solve_body<T: Number>(
     }
     // The reflections act on all but the first row and column.
     let less = size - 1;
-    let mut basis = vec![T::default(); less * less];
+    let mut basis = Own::filled(T::default(), less * less);
     for (j, row) in matrix.chunks(size).enumerate() {
         for (i, &value) in row.iter().enumerate().skip(j + 2) {
             basis[(i - 1) * less + j] = value;
@@ -204,7 +205,7 @@ unsafe fn solve_body<T: Number>(
     }
     let order = put_in_order(values, &mut beside, factor);
     for (element, row) in matrix.chunks_mut(size).enumerate() {
-        for (value, &vector) in row.iter_mut().zip(&order) {
+        for (value, &vector) in row.iter_mut().zip(order.iter()) {
             *value = vectors.get(vector, element);
         }
     }
@@ -234,11 +235,11 @@ fn mirror<T: Number>(matrix: &mut [T], size: usize, half: Triangle) {
 const DIVIDED: usize = 48;
 
 /// Puts values in order, and says where each was; they were multiplied with a factor.
-fn put_in_order<P: Real>(values: &mut [P], room: &mut [P], factor: Option<P>) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
+fn put_in_order<P: Real>(values: &mut [P], room: &mut [P], factor: Option<P>) -> Own<usize> {
+    let mut order = Own::new(values.len(), |i| i);
     order.sort_by(|&a, &b| values[a].partial_cmp(&values[b]).unwrap_or(std::cmp::Ordering::Equal));
     room.copy_from_slice(values);
-    for (value, &from) in values.iter_mut().zip(&order) {
+    for (value, &from) in values.iter_mut().zip(order.iter()) {
         *value = factor.map_or(room[from], |factor| room[from] / factor);
     }
     order
@@ -257,7 +258,7 @@ fn tridiagonalise<T: Number>(
 ) {
     let one = T::of(T::Part::ONE, T::Part::ZERO);
     // The last two: what the matrix is still to be changed by, `- v wᴴ - w vᴴ`.
-    let mut room = vec![T::default(); 6 * size];
+    let mut room = Own::filled(T::default(), 6 * size);
     let (next, room) = room.split_at_mut(size);
     let (sums, room) = room.split_at_mut(size);
     let (v, room) = room.split_at_mut(size);

@@ -5,6 +5,7 @@ use rxla_base::{Error, Result};
 
 use super::balance::Balance;
 use super::number::{Number, Real};
+use super::own::Own;
 use super::reflect::{largest, norm};
 use super::schur::{General, for_each_value, form, pair, put_value, scale};
 use super::{check, each, with_number};
@@ -102,15 +103,15 @@ unsafe fn run(
                 // SAFETY: the caller's promise; each matrix is in one piece.
                 unsafe {
                     let from = operand.get().add(index * count).cast_const();
-                    let mut matrix = std::slice::from_raw_parts(from, count).to_vec();
+                    let mut matrix = Own::copied(std::slice::from_raw_parts(from, count));
                     let places = [0, 1].map(|side| {
                         let start = vectors[side].get().cast::<<T as General>::Wide>();
                         let count = if wanted[side] { count } else { 0 };
                         std::slice::from_raw_parts_mut(start.add(index * count), count)
                     });
-                    let mut found = vec![[<T as Number>::Part::ZERO; 2]; size];
+                    let mut found = Own::filled([<T as Number>::Part::ZERO; 2], size);
                     let converged = solve(&mut matrix, &mut found, places);
-                    for (i, value) in found.into_iter().enumerate() {
+                    for (i, &value) in found.iter().enumerate() {
                         put_value::<T>(values, index * size + i, value);
                     }
                     failures.get().add(index).write(i32::from(!converged));
@@ -144,7 +145,7 @@ unsafe fn solve_body<T: General>(
     let size = values.len();
     let [left, right] = vectors;
     let wanted = !left.is_empty() || !right.is_empty();
-    let mut basis = vec![T::default(); if wanted { size * size } else { 0 }];
+    let mut basis = Own::filled(T::default(), if wanted { size * size } else { 0 });
     let mut fail = || {
         values.fill([T::Part::NAN; 2]);
         left.fill(T::Wide::NAN);
@@ -166,7 +167,7 @@ unsafe fn solve_body<T: General>(
     if !left.is_empty() {
         // Seen from the other end, these are vectors of the transpose.
         let from = |place: usize| (size - 1 - place % size) * size + size - 1 - place / size;
-        let turned: Vec<T> = (0..size * size).map(|place| matrix[from(place)]).collect();
+        let turned = Own::new(size * size, |place| matrix[from(place)]);
         basis.chunks_mut(size).for_each(<[T]>::reverse);
         let side = Side { form: &turned, basis: &basis, size, balance: &balance, left: true };
         side.find(left);
@@ -190,8 +191,8 @@ impl<T: General> Side<'_, T> {
     #[inline(always)]
     fn find(&self, vectors: &mut [T::Wide]) {
         let (size, one) = (self.size, T::of(T::Part::ONE, T::Part::ZERO));
-        let mut real = vec![T::default(); size];
-        let mut wide = vec![T::Wide::default(); if T::PARTS == 1 { size } else { 0 }];
+        let mut real = Own::filled(T::default(), size);
+        let mut wide = Own::filled(T::Wide::default(), if T::PARTS == 1 { size } else { 0 });
         let least = largest(self.form) * T::Part::SMALL;
         // Of no use to a matrix of zeros, but then nothing is divided but zeros.
         let least = if least > T::Part::ZERO { least } else { T::Part::ONE };
@@ -275,8 +276,8 @@ impl<T: General> Side<'_, T> {
 
     /// A vector of the matrix, of length one, from one of its form.
     #[inline(always)]
-    fn whole<V: Number<Part = T::Part>>(&self, x: &[V], times: impl Fn(T, V) -> V) -> Vec<V> {
-        let mut vector = vec![V::default(); self.size];
+    fn whole<V: Number<Part = T::Part>>(&self, x: &[V], times: impl Fn(T, V) -> V) -> Own<V> {
+        let mut vector = Own::filled(V::default(), self.size);
         for (value, row) in vector.iter_mut().zip(self.basis.chunks(self.size)) {
             *value = sum(row, x, &times);
         }

@@ -6,6 +6,7 @@ use num_complex::Complex;
 use rxla_base::{Error, Result};
 
 use super::number::{Number, Real};
+use super::own::Own;
 use super::reflect::{project, reflect, reflection, subtract, transposed_inner};
 use super::{check, copied, each, with_number};
 use crate::context::Context;
@@ -107,7 +108,7 @@ pub(super) fn reduce<T: Number>(
     taus: &mut [T],
 ) {
     // A reflection's vector, its conjugate, and sums, each at the place of its row or column.
-    let mut room = vec![T::default(); 3 * size];
+    let mut room = Own::filled(T::default(), 3 * size);
     let (vector, room) = room.split_at_mut(size);
     let (conjugate, sums) = room.split_at_mut(size);
     for k in reflections(&active) {
@@ -166,7 +167,7 @@ pub(super) fn expand<T: Number>(
     taus: &[T],
     basis: Option<&mut [T]>,
 ) {
-    let mut room = vec![T::default(); 2 * size];
+    let mut room = Own::filled(T::default(), 2 * size);
     let (vector, sums) = room.split_at_mut(size);
     let one = T::of(T::Part::ONE, T::Part::ZERO);
     let Some(basis) = basis else {

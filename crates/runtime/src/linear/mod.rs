@@ -19,6 +19,7 @@ mod lanes;
 mod line;
 mod lu;
 mod number;
+mod own;
 mod panel;
 mod qr;
 mod reflect;

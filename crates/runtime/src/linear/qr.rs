@@ -10,6 +10,7 @@ use rxla_base::{Error, Result};
 use super::blocks::{Product, Reflections};
 use super::columns::{Columns, HIGH};
 use super::number::{Number, Real, Strided};
+use super::own::Own;
 use super::reflect::{project, reflect, reflection};
 use super::{check, copied, each, with_number};
 use crate::context::Context;
@@ -231,10 +232,11 @@ pub(super) unsafe fn reflect_columns<T: Number>(
 }
 
 /// A copy of some columns.
-fn columns_of<T: Number>(matrix: &[T], columns: usize, which: Range<usize>) -> Vec<T> {
-    let mut copy = Vec::with_capacity(matrix.len() / columns * which.len());
-    for row in matrix.chunks(columns) {
-        copy.extend_from_slice(&row[which.clone()]);
+fn columns_of<T: Number>(matrix: &[T], columns: usize, which: Range<usize>) -> Own<T> {
+    let count = which.len();
+    let mut copy = Own::filled(T::default(), matrix.len() / columns * count);
+    for (into, row) in copy.chunks_mut(count).zip(matrix.chunks(columns)) {
+        into.copy_from_slice(&row[which.clone()]);
     }
     copy
 }
@@ -262,7 +264,7 @@ for_each_set! {
 #[inline(always)]
 unsafe fn factor_body<T: Number>(matrix: &mut [T], columns: usize, taus: &mut [T]) {
     let rows = matrix.len() / columns;
-    let mut room = vec![T::default(); rows + columns];
+    let mut room = Own::filled(T::default(), rows + columns);
     let (v, w) = room.split_at_mut(rows);
     for (j, tau) in taus.iter_mut().enumerate() {
         let v = &mut v[j..];
@@ -306,7 +308,7 @@ unsafe fn expand_body<T: Number>(matrix: &mut [T], columns: usize, taus: &[T]) {
             row[i] = one;
         }
     }
-    let mut room = vec![T::default(); rows + columns];
+    let mut room = Own::filled(T::default(), rows + columns);
     let (v, w) = room.split_at_mut(rows);
     for (j, &tau) in taus.iter().enumerate().rev() {
         let below = &mut matrix[j * columns..];

@@ -8,6 +8,7 @@ use rxla_base::{Error, Result};
 
 use super::balance::Balance;
 use super::number::{Number, Real};
+use super::own::Own;
 use super::reflect::{largest, scaling};
 use super::{copied, each, francis, hessenberg, wilkinson};
 use crate::context::Context;
@@ -277,7 +278,7 @@ pub(super) fn form<T: General>(
     mut basis: Option<&mut [T]>,
     whole: bool,
 ) -> bool {
-    let mut taus = vec![T::default(); size];
+    let mut taus = Own::filled(T::default(), size);
     hessenberg::reduce(matrix, size, active.clone(), &mut taus);
     hessenberg::expand(matrix, size, active.clone(), &taus, basis.as_deref_mut());
     T::triangularise(matrix, size, active, basis, whole)

@@ -8,6 +8,7 @@ use super::change::{Change, multiply_rows};
 use super::columns::Columns;
 use super::eigen::Wanted;
 use super::number::{Number, Real, Strided};
+use super::own::Own;
 use super::qr::{expand_matrix, factor_matrix, reflect_columns};
 use super::reflect::{largest, reflection, scaling, transposed_inner};
 use super::turns::{Turn, Vectors, turn};
@@ -136,7 +137,7 @@ unsafe fn solve_body<T: Number>(
     // As high as wide at least: its adjoint if it is not.
     let turned = rows < columns;
     let (high, wide) = if turned { (columns, rows) } else { (rows, columns) };
-    let mut tall = vec![T::default(); rows * columns];
+    let mut tall = Own::filled(T::default(), rows * columns);
     if turned {
         for (j, row) in tall.chunks_mut(wide).enumerate() {
             for (i, value) in row.iter_mut().enumerate() {
@@ -157,20 +158,20 @@ unsafe fn solve_body<T: Number>(
     let (mut factors, mut columns_of_few) = (None, None);
     if suits_columns(high, wide) && breadth <= wide {
         let mut few = Columns::copied(&tall, wide, 0..wide);
-        let mut taus = vec![T::default(); wide];
+        let mut taus = Own::filled(T::default(), wide);
         few.factor(&mut taus);
         tall = few.triangle();
         columns_of_few = Some((few, taus));
     } else if suits_triangle(high, wide) {
-        let mut taus = vec![T::default(); wide];
+        let mut taus = Own::filled(T::default(), wide);
         factor_matrix(context, &mut tall, wide, &mut taus);
         let triangle = triangle_of(&tall, wide);
         factors = Some((std::mem::replace(&mut tall, triangle), taus));
     }
     let is_triangle = factors.is_some() || columns_of_few.is_some();
     let (height, across) = if is_triangle { (wide, wide) } else { (high, breadth) };
-    let mut beside = vec![T::Part::ZERO; wide];
-    let mut taus = vec![T::default(); 2 * wide];
+    let mut beside = Own::filled(T::Part::ZERO, wide);
+    let mut taus = Own::filled(T::default(), 2 * wide);
     let (left_taus, right_taus) = taus.split_at_mut(wide);
     if wide > 0 {
         bidiagonalise(context, &mut tall, wide, values, &mut beside, left_taus, right_taus);
@@ -189,11 +190,11 @@ unsafe fn solve_body<T: Number>(
     } else if !iterate(context, values, &mut beside, vectors.as_mut()) {
         return false;
     }
-    let mut order: Vec<usize> = (0..wide).collect();
+    let mut order = Own::new(wide, |i| i);
     let size = |index: usize| values[index].size();
     order.sort_by(|&a, &b| size(b).partial_cmp(&size(a)).unwrap_or(std::cmp::Ordering::Equal));
-    let found = values.to_vec();
-    for (value, &from) in values.iter_mut().zip(&order) {
+    let found = Own::copied(values);
+    for (value, &from) in values.iter_mut().zip(order.iter()) {
         *value = factor.map_or(found[from].size(), |factor| found[from].size() / factor);
     }
     let Some([long, short]) = vectors else { return true };
@@ -203,13 +204,8 @@ unsafe fn solve_body<T: Number>(
     };
     let from = |place: usize| order.get(place).copied().unwrap_or(place);
     // With A = U S Vᴴ, the adjoint is V S Uᴴ.
-    let mut room = Vec::new();
-    let basis = if turned {
-        room.resize(high * breadth, T::default());
-        &mut room[..]
-    } else {
-        &mut *left
-    };
+    let mut room = Own::filled(T::default(), if turned { high * breadth } else { 0 });
+    let basis = if turned { &mut room[..] } else { &mut *left };
     if let Some((mut few, taus)) = columns_of_few {
         few.expand(&taus);
         few.multiply(|element, place| long.get(from(place), element));
@@ -271,8 +267,8 @@ fn suits_columns(high: usize, wide: usize) -> bool {
 }
 
 /// The triangle of a factored matrix.
-fn triangle_of<T: Number>(factored: &[T], wide: usize) -> Vec<T> {
-    let mut triangle = vec![T::default(); wide * wide];
+fn triangle_of<T: Number>(factored: &[T], wide: usize) -> Own<T> {
+    let mut triangle = Own::filled(T::default(), wide * wide);
     for (i, (into, from)) in triangle.chunks_mut(wide).zip(factored.chunks(wide)).enumerate() {
         into[i..].copy_from_slice(&from[i..]);
     }
@@ -287,8 +283,8 @@ fn long_basis<T: Number>(
     wide: usize,
     breadth: usize,
     taus: &[T],
-) -> Vec<T> {
-    let mut basis = vec![T::default(); high * breadth];
+) -> Own<T> {
+    let mut basis = Own::filled(T::default(), high * breadth);
     for (into, row) in basis.chunks_mut(breadth).zip(tall.chunks(wide)) {
         into[..wide].copy_from_slice(row);
     }
@@ -297,14 +293,14 @@ fn long_basis<T: Number>(
 }
 
 /// The product of the reflections on the right, which act on all but the first element.
-fn short_basis<T: Number>(context: &Context, tall: &[T], wide: usize, taus: &[T]) -> Vec<T> {
-    let mut basis = vec![T::default(); wide * wide];
+fn short_basis<T: Number>(context: &Context, tall: &[T], wide: usize, taus: &[T]) -> Own<T> {
+    let mut basis = Own::filled(T::default(), wide * wide);
     basis[0] = T::of(T::Part::ONE, T::Part::ZERO);
     let less = wide - 1;
     if less == 0 {
         return basis;
     }
-    let mut rest = vec![T::default(); less * less];
+    let mut rest = Own::filled(T::default(), less * less);
     for j in 0..less {
         for i in j + 1..less {
             rest[i * less + j] = tall[j * wide + i + 1];
@@ -331,7 +327,7 @@ fn bidiagonalise<T: Number>(
 ) {
     let high = matrix.len() / wide;
     let one = T::of(T::Part::ONE, T::Part::ZERO);
-    let mut room = vec![T::default(); 3 * high + 4 * wide];
+    let mut room = Own::filled(T::default(), 3 * high + 4 * wide);
     // What the matrix is still to be changed by, `- v x - sums y`; the next column, and the next row's adjoint.
     let (v, room) = room.split_at_mut(high);
     let (sums, room) = room.split_at_mut(high);

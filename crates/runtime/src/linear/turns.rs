@@ -2,6 +2,7 @@
 //! then done in columns so narrow that all vectors stay in the first cache.
 
 use super::number::{Number, Real};
+use super::own::Own;
 use crate::context::Context;
 use crate::gemm::Address;
 use crate::gemm::sets::for_each_set;
@@ -33,14 +34,16 @@ pub(super) fn turn<P: Real>(f: P, g: P) -> (P, P, P) {
 const WIDTH: usize = 16;
 /// Pieces that are turned at once.
 const TOGETHER: usize = 4;
-/// Turns that are collected.
-const MANY: usize = 1 << 12;
+/// Turns that are collected, at most for each vector and at most of all.
+const MANY: [usize; 2] = [16, 1 << 12];
 
 /// Vectors in rows, cut into columns of some parts of numbers, each of them in one piece.
 pub(super) struct Vectors<P> {
     count: usize,
-    data: Vec<[P; WIDTH]>,
-    waiting: Vec<Turn<P>>,
+    data: Own<[P; WIDTH]>,
+    turns: Own<Turn<P>>,
+    /// How many of them are waiting.
+    waiting: usize,
 }
 
 impl<P: Real> Vectors<P> {
@@ -52,7 +55,7 @@ impl<P: Real> Vectors<P> {
         value: impl Fn(usize, usize) -> T,
     ) -> Vectors<P> {
         let pieces = (length * T::PARTS).div_ceil(WIDTH);
-        let mut data = vec![[P::ZERO; WIDTH]; pieces * count];
+        let mut data = Own::filled([P::ZERO; WIDTH], pieces * count);
         for vector in 0..count {
             for element in 0..length {
                 let value = value(vector, element);
@@ -64,7 +67,9 @@ impl<P: Real> Vectors<P> {
                 }
             }
         }
-        Vectors { count, data, waiting: Vec::new() }
+        let none = Turn { first: 0, second: 0, cosine: P::ONE, sine: P::ZERO };
+        let turns = Own::filled(none, MANY[1].min(MANY[0] * count.max(1)));
+        Vectors { count, data, turns, waiting: 0 }
     }
 
     #[inline(always)]
@@ -77,17 +82,19 @@ impl<P: Real> Vectors<P> {
     /// Notes a turn; [`Vectors::finish`] does those that are left.
     #[inline(always)]
     pub(super) fn push(&mut self, context: &Context, turn: Turn<P>) {
-        self.waiting.push(turn);
-        if self.waiting.len() >= MANY {
+        self.turns[self.waiting] = turn;
+        self.waiting += 1;
+        if self.waiting == self.turns.len() {
             self.finish(context);
         }
     }
 
     pub(super) fn finish(&mut self, context: &Context) {
-        if self.waiting.is_empty() || self.count == 0 {
+        let count = self.count;
+        let waiting = &self.turns[..std::mem::take(&mut self.waiting)];
+        if waiting.is_empty() || count == 0 {
             return;
         }
-        let (count, waiting) = (self.count, &self.waiting[..]);
         let tasks = self.data.len().div_ceil(TOGETHER * count);
         let data = Address(self.data.as_mut_ptr());
         let length = self.data.len();
@@ -102,7 +109,6 @@ impl<P: Real> Vectors<P> {
                 }
             }
         });
-        self.waiting.clear();
     }
 }
 
