@@ -13,7 +13,7 @@ use crate::gemm::sets::{self, Set};
 /// The widest groups there is code for.
 const WIDEST: usize = 8;
 /// Bytes of a window that the first cache keeps.
-const WINDOW: usize = 16 << 10;
+const WINDOW: usize = 20 << 10;
 
 /// Whether there is code for groups of so many features.
 pub(super) fn suit(width: usize) -> bool {
@@ -74,7 +74,7 @@ unsafe fn body<const WIDTH: usize, V: Vector>(segment: &Segment) {
                     (8.., 16) => some_rows::<WIDTH, 8, 2, 3, V>(segment, &orders, place, &features),
                     (4.., 16) => some_rows::<WIDTH, 4, 4, 3, V>(segment, &orders, place, &features),
                     (2.., 16) => some_rows::<WIDTH, 2, 4, 3, V>(segment, &orders, place, &features),
-                    (_, 16) => some_rows::<WIDTH, 1, 8, 1, V>(segment, &orders, place, &features),
+                    (_, 16) => some_rows::<WIDTH, 1, 4, 1, V>(segment, &orders, place, &features),
                     (8.., _) => some_rows::<WIDTH, 8, 1, 3, V>(segment, &orders, place, &features),
                     (4.., _) => some_rows::<WIDTH, 4, 2, 3, V>(segment, &orders, place, &features),
                     (2.., _) => some_rows::<WIDTH, 2, 4, 1, V>(segment, &orders, place, &features),
