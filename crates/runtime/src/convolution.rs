@@ -11,9 +11,11 @@
 //! the zeros count, too, since its product with them is NaN: then they are written out ([`holes`]).
 //!
 //! Where features lie side by side, f32 are not copied: [`direct`] and [`depthwise`] look up where each element is.
+//! Where places do, groups of few outputs are copied into planes of lines ([`grouped`]).
 
 mod depthwise;
 mod direct;
+mod grouped;
 mod holes;
 mod line;
 mod pad;
@@ -289,6 +291,10 @@ unsafe fn run<E: Elements>(
         _ => false,
     };
     if !half {
+        // SAFETY: the caller's promise.
+        if unsafe { grouped::run::<E>(context, convolution, left, right, result)? } {
+            return Ok(());
+        }
         // SAFETY: the caller's promise.
         if unsafe { winograd::run::<E>(context, convolution, left, right, result)? } {
             return Ok(());

@@ -458,7 +458,9 @@ fn groups_of_every_width() {
                         ..case()
                     };
                     check(&case, &Context::default());
-                    check(&Case { features_last: false, ..case }, &Context::default());
+                    let planes = Case { features_last: false, ..case };
+                    check(&planes, &Context::default());
+                    check(&Case { spatial: vec![window], ..planes }, &Context::default());
                 }
             }
         }

@@ -287,12 +287,12 @@ mod x86 {
 /// last type is that of the vectors.
 macro_rules! choose {
     ($table:ident { $(
-        $name:ident: $body:ident::<$($generic:tt),*>($($argument:ident: $type:ty),*) $(-> $result:ty)?
+        $name:ident: $body:ident $(::<$($generic:tt),+>)? ($($argument:ident: $type:ty),*) $(-> $result:ty)?
     ),* $(,)? }) => {
         /// The functions for the best instruction set of this processor.
         pub(super) fn best() -> &'static $table {
             $crate::convolution::vector::choose!(@set plain, BASELINE, $crate::convolution::vector::Plain, #[inline],
-                $table { $($name: $body::<$($generic),*>($($argument: $type),*) $(-> $result)?),* });
+                $table { $($name: $body $(::<$($generic),+>)? ($($argument: $type),*) $(-> $result)?),* });
             #[cfg(target_arch = "x86_64")]
             {
                 use std::arch::x86_64::{__m256, __m512};
@@ -300,9 +300,9 @@ macro_rules! choose {
                 use $crate::gemm::sets::{Set, best};
 
                 $crate::convolution::vector::choose!(@set avx512, AVX512, __m512, #[target_feature(enable = "avx512f")],
-                    $table { $($name: $body::<$($generic),*>($($argument: $type),*) $(-> $result)?),* });
+                    $table { $($name: $body $(::<$($generic),+>)? ($($argument: $type),*) $(-> $result)?),* });
                 $crate::convolution::vector::choose!(@set avx2, AVX2, __m256, #[target_feature(enable = "avx2,fma")],
-                    $table { $($name: $body::<$($generic),*>($($argument: $type),*) $(-> $result)?),* });
+                    $table { $($name: $body $(::<$($generic),+>)? ($($argument: $type),*) $(-> $result)?),* });
                 match best() {
                     Set::Avx512 => return &AVX512,
                     Set::Avx2 => return &AVX2,
@@ -313,7 +313,7 @@ macro_rules! choose {
         }
     };
     (@set $module:ident, $static:ident, $vector:ty, #[$features:meta], $table:ident { $(
-        $name:ident: $body:ident::<$($generic:tt),*>($($argument:ident: $type:ty),*) $(-> $result:ty)?
+        $name:ident: $body:ident $(::<$($generic:tt),+>)? ($($argument:ident: $type:ty),*) $(-> $result:ty)?
     ),* }) => {
         static $static: $table = $table { $(
             $name: {
@@ -323,7 +323,7 @@ macro_rules! choose {
                 #[$features]
                 unsafe fn function($($argument: $type),*) $(-> $result)? {
                     // SAFETY: the caller's promise.
-                    unsafe { $body::<$($generic,)* $vector>($($argument),*) }
+                    unsafe { $body::<$($($generic,)+)? $vector>($($argument),*) }
                 }
                 function
             }

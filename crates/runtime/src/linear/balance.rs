@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use super::number::{Number, Real};
-use super::own::Own;
 use super::reflect::norm;
+use crate::own::Own;
 
 /// A matrix that is similar to the one that was given.
 pub(super) struct Balance<P> {

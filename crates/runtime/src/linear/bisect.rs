@@ -3,10 +3,10 @@
 //! adds nothing to the elements but the number's square.
 
 use super::number::Real;
-use super::own::Own;
 use crate::context::Context;
 use crate::gemm::Address;
 use crate::gemm::sets::for_each_set;
+use crate::own::Own;
 
 /// Values that are found side by side.
 const LANES: usize = 64;

@@ -2,12 +2,12 @@
 //! triangle `T`, so that nearly all the work is done by the micro-kernels of products.
 
 use super::number::{Number, Strided};
-use super::own::Own;
 use super::panel::{Conjugation, Panel, kernels, pack_rows, panel_columns};
 use crate::context::Context;
 use crate::gemm::Address;
 use crate::gemm::micro::Tile;
 use crate::gemm::sets::for_each_set;
+use crate::own::Own;
 
 /// Which product of reflections is meant.
 #[derive(Clone, Copy, PartialEq, Eq)]

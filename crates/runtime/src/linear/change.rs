@@ -3,10 +3,10 @@
 //! of a row does not depend on who changes it.
 
 use super::number::Number;
-use super::own::Own;
 use crate::context::Context;
 use crate::gemm::Address;
 use crate::gemm::sets::for_each_set;
+use crate::own::Own;
 
 /// `- a x - b y` for columns `a` and `b` and rows `x` and `y`.
 #[derive(Clone, Copy)]

@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use super::change::products;
 use super::number::{Number, Real};
-use super::own::Own;
 use super::reflect::{reflection, subtract};
 use super::transposed;
 use crate::gemm::Compute;
 use crate::gemm::sets::for_each_set;
+use crate::own::Own;
 
 /// Rows from which on a block is better done by columns.
 pub(super) const HIGH: usize = 48;

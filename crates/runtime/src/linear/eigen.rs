@@ -6,7 +6,6 @@ use rxla_base::{Error, Result};
 
 use super::change::Change;
 use super::number::{Number, Real, Strided};
-use super::own::Own;
 use super::qr::{expand_matrix, reflect_columns};
 use super::reflect::{accumulate, inner, largest, reflection, scaling};
 use super::turns::{Turn, Vectors, turn};
@@ -16,6 +15,7 @@ use crate::dot::Decoder;
 use crate::element::Element;
 use crate::gemm::sets::for_each_set;
 use crate::gemm::{Address, Compute};
+use crate::own::Own;
 use crate::status::{Status, guard};
 
 /// What is wanted of eigenvectors or singular vectors.

@@ -5,7 +5,6 @@ use rxla_base::{Error, Result};
 
 use super::balance::Balance;
 use super::number::{Number, Real};
-use super::own::Own;
 use super::reflect::{largest, norm};
 use super::schur::{General, for_each_value, form, pair, put_value, scale};
 use super::{check, each, with_number};
@@ -14,6 +13,7 @@ use crate::dot::Decoder;
 use crate::element::Element;
 use crate::gemm::sets::for_each_set;
 use crate::gemm::{Address, Compute};
+use crate::own::Own;
 use crate::status::{Status, guard};
 
 /// Dense row-major square matrices whose eigenvalues are wanted.

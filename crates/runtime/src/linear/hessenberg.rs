@@ -6,7 +6,6 @@ use num_complex::Complex;
 use rxla_base::{Error, Result};
 
 use super::number::{Number, Real};
-use super::own::Own;
 use super::reflect::{project, reflect, reflection, subtract, transposed_inner};
 use super::{check, copied, each, with_number};
 use crate::context::Context;
@@ -14,6 +13,7 @@ use crate::dot::Decoder;
 use crate::element::Element;
 use crate::gemm::sets::for_each_set;
 use crate::gemm::{Address, Compute};
+use crate::own::Own;
 use crate::status::{Status, guard};
 
 /// Dense row-major square matrices.

@@ -19,7 +19,6 @@ mod lanes;
 mod line;
 mod lu;
 mod number;
-mod own;
 mod panel;
 mod qr;
 mod reflect;

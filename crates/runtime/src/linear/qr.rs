@@ -10,7 +10,6 @@ use rxla_base::{Error, Result};
 use super::blocks::{Product, Reflections};
 use super::columns::{Columns, HIGH};
 use super::number::{Number, Real, Strided};
-use super::own::Own;
 use super::reflect::{project, reflect, reflection};
 use super::{check, copied, each, with_number};
 use crate::context::Context;
@@ -18,6 +17,7 @@ use crate::dot::Decoder;
 use crate::element::Element;
 use crate::gemm::sets::for_each_set;
 use crate::gemm::{Address, Compute};
+use crate::own::Own;
 use crate::status::{Status, guard};
 
 /// Dense row-major matrices to be factored, or the reflections of some.

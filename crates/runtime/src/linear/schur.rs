@@ -8,7 +8,6 @@ use rxla_base::{Error, Result};
 
 use super::balance::Balance;
 use super::number::{Number, Real};
-use super::own::Own;
 use super::reflect::{largest, scaling};
 use super::{copied, each, francis, hessenberg, wilkinson};
 use crate::context::Context;
@@ -16,6 +15,7 @@ use crate::dot::Decoder;
 use crate::element::Element;
 use crate::gemm::sets::for_each_set;
 use crate::gemm::{Address, Compute};
+use crate::own::Own;
 use crate::status::{Status, guard};
 
 /// Numbers of which general matrices have Schur forms.

@@ -8,7 +8,6 @@ use super::change::{Change, multiply_rows};
 use super::columns::Columns;
 use super::eigen::Wanted;
 use super::number::{Number, Real, Strided};
-use super::own::Own;
 use super::qr::{expand_matrix, factor_matrix, reflect_columns};
 use super::reflect::{largest, reflection, scaling, transposed_inner};
 use super::turns::{Turn, Vectors, turn};
@@ -18,6 +17,7 @@ use crate::dot::Decoder;
 use crate::element::Element;
 use crate::gemm::sets::for_each_set;
 use crate::gemm::{Address, Compute};
+use crate::own::Own;
 use crate::status::{Status, guard};
 
 /// Dense row-major matrices, of which singular values are asked for.

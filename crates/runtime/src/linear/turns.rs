@@ -2,10 +2,10 @@
 //! then done in columns so narrow that all vectors stay in the first cache.
 
 use super::number::{Number, Real};
-use super::own::Own;
 use crate::context::Context;
 use crate::gemm::Address;
 use crate::gemm::sets::for_each_set;
+use crate::own::Own;
 
 /// `(x, y)` becomes `(c x + s y, c y - s x)`, where `x` is a vector, `y` the one `step` after it.
 #[derive(Clone, Copy)]

@@ -27,7 +27,7 @@ thread_local! {
 }
 
 /// A vector of `T` from the start of a cache line on, which stays with its thread.
-pub(super) struct Own<T> {
+pub(crate) struct Own<T> {
     start: NonNull<T>,
     len: usize,
     /// What it is in if the thread's memory was too small.
@@ -39,17 +39,17 @@ pub(super) struct Own<T> {
 unsafe impl<T: Sync> Sync for Own<T> {}
 
 impl<T: Copy> Own<T> {
-    pub(super) fn filled(value: T, len: usize) -> Own<T> {
+    pub(crate) fn filled(value: T, len: usize) -> Own<T> {
         Own::new(len, |_| value)
     }
 
-    pub(super) fn copied(values: &[T]) -> Own<T> {
+    pub(crate) fn copied(values: &[T]) -> Own<T> {
         Own::new(values.len(), |i| values[i])
     }
 
     /// A vector of what `value` says of each place.
     #[inline]
-    pub(super) fn new(len: usize, mut value: impl FnMut(usize) -> T) -> Own<T> {
+    pub(crate) fn new(len: usize, mut value: impl FnMut(usize) -> T) -> Own<T> {
         assert!(align_of::<T>() <= ALIGN);
         let bytes = len.checked_mul(size_of::<T>()).expect("a vector that there is memory for");
         let (start, block) = match on_stack(bytes) {
