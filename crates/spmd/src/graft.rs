@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use rxla_base::{Error, Result};
 use rxla_hlo::{ComputationId, InstructionId, Module, Op};
 
-use crate::groups::{next_channel, shift_channel};
+use crate::groups::next_channel;
 
 /// Copies the entry of `from` to the end of `into`, with `arguments` in place of its parameters.
 /// Returns the copy of its root.
@@ -62,7 +62,9 @@ fn body(
         let operands: Vec<_> = instruction.operands().iter().map(|o| copies[o]).collect();
         let mut op = instruction.op.clone();
         op.map_computations(&mut |callee| computations.get(&callee).copied().unwrap_or(callee));
-        shift_channel(&mut op, channels);
+        if let Some(Some(channel)) = op.channel_id_mut() {
+            *channel = channel.saturating_add(channels);
+        }
         let shape = instruction.shape.clone();
         let copy = module.add_instruction(into, instruction.name(), op, shape, &operands);
         if let Some(info) = instruction.info() {

@@ -2,7 +2,6 @@
 
 use rxla_base::{Error, Result};
 use rxla_hlo::Module;
-use rxla_hlo::Op;
 use rxla_hlo::op::ReplicaGroups;
 
 use crate::factors::Axis;
@@ -44,38 +43,6 @@ pub(crate) fn groups(devices: Devices, others: &[Axis], along: &[&Axis]) -> Resu
 
 /// A channel that no collective of the module uses.
 pub(crate) fn next_channel(module: &Module) -> i64 {
-    let used = module.instruction_ids().filter_map(|id| channel(&module[id].op)).max();
+    let used = module.instruction_ids().filter_map(|id| module[id].op.channel_id()).max();
     used.unwrap_or(0).saturating_add(1)
-}
-
-fn channel(op: &Op) -> Option<i64> {
-    match op {
-        Op::AllGather(op) => op.channel_id,
-        Op::AllReduce(op) => op.channel_id,
-        Op::AllToAll(op) => op.channel_id,
-        Op::ReduceScatter(op) => op.channel_id,
-        Op::CollectivePermute(op) => op.channel_id,
-        Op::CollectiveBroadcast(op) => op.channel_id,
-        Op::Send(op) => op.channel_id,
-        Op::Recv(op) => op.channel_id,
-        _ => None,
-    }
-}
-
-/// Moves the channels of what was put into the module behind those it had.
-pub(crate) fn shift_channel(op: &mut Op, by: i64) {
-    let channel = match op {
-        Op::AllGather(op) => &mut op.channel_id,
-        Op::AllReduce(op) => &mut op.channel_id,
-        Op::AllToAll(op) => &mut op.channel_id,
-        Op::ReduceScatter(op) => &mut op.channel_id,
-        Op::CollectivePermute(op) => &mut op.channel_id,
-        Op::CollectiveBroadcast(op) => &mut op.channel_id,
-        Op::Send(op) => &mut op.channel_id,
-        Op::Recv(op) => &mut op.channel_id,
-        _ => return,
-    };
-    if let Some(channel) = channel {
-        *channel = channel.saturating_add(by);
-    }
 }

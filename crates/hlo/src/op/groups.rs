@@ -1,7 +1,11 @@
 //! Who takes part in a collective: replica groups written out, whatever their spelling, and the
-//! devices that they name.
+//! devices that they name; and by which channel they meet.
 
-use super::{CollectiveGroupMode, IotaGroups, MeshAxesGroups, Op, ReplicaGroups};
+use super::{
+    AllGather, AllGatherStart, AllReduce, AllReduceStart, AllToAll, CollectiveBroadcast,
+    CollectiveGroupMode, CollectivePermute, CollectivePermuteStart, IotaGroups, MeshAxesGroups, Op,
+    RaggedAllToAll, Recv, RecvDone, ReduceScatter, ReplicaGroups, Send, SendDone,
+};
 use crate::{AxisRef, Dims, Mesh};
 
 /// What a collective says of who takes part.
@@ -14,7 +18,40 @@ pub struct Participants<'a> {
     said: Option<CollectiveGroupMode>,
 }
 
+/// The attribute `channel_id` of the ops that have it.
+macro_rules! channel_id {
+    ($op:expr) => {
+        match $op {
+            Op::AllGather(AllGather { channel_id, .. })
+            | Op::AllGatherStart(AllGatherStart { channel_id, .. })
+            | Op::AllReduce(AllReduce { channel_id, .. })
+            | Op::AllReduceStart(AllReduceStart { channel_id, .. })
+            | Op::AllToAll(AllToAll { channel_id, .. })
+            | Op::CollectiveBroadcast(CollectiveBroadcast { channel_id, .. })
+            | Op::CollectivePermute(CollectivePermute { channel_id, .. })
+            | Op::CollectivePermuteStart(CollectivePermuteStart { channel_id, .. })
+            | Op::RaggedAllToAll(RaggedAllToAll { channel_id, .. })
+            | Op::Recv(Recv { channel_id, .. })
+            | Op::RecvDone(RecvDone { channel_id, .. })
+            | Op::ReduceScatter(ReduceScatter { channel_id, .. })
+            | Op::Send(Send { channel_id, .. })
+            | Op::SendDone(SendDone { channel_id, .. }) => Some(channel_id),
+            _other => None,
+        }
+    };
+}
+
 impl Op {
+    /// The channel by which the op meets others, on this device or on others.
+    pub fn channel_id(&self) -> Option<i64> {
+        channel_id!(self).copied().flatten()
+    }
+
+    /// Where the channel is, in ops that may have one.
+    pub fn channel_id_mut(&mut self) -> Option<&mut Option<i64>> {
+        channel_id!(self)
+    }
+
     /// Who takes part in a collective; `None` for other ops. The pairs of a permutation are places in
     /// the one group of all.
     pub fn participants(&self) -> Option<Participants<'_>> {
@@ -280,6 +317,7 @@ fn mesh_devices(mesh: &Mesh, count: i64) -> Result<Vec<i64>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::{ParseOptions, parse};
 
     fn devices(
         mode: CollectiveGroupMode,
@@ -291,6 +329,38 @@ mod tests {
         let (channel_id, use_global_device_ids) = (None, None);
         Participants { groups, channel_id, use_global_device_ids, said: Some(mode) }
             .devices(replicas, partitions)
+    }
+
+    /// Printed as an attribute and known by these functions: the same ops.
+    #[test]
+    fn every_op_with_a_channel_is_known() {
+        let text = "HloModule m, num_partitions=2
+            sum { x = f32[] parameter(0) y = f32[] parameter(1) ROOT s = f32[] add(x, y) }
+            ENTRY e {
+              p = f32[4] parameter(0)
+              t = token[] after-all()
+              g = (f32[4], f32[8]) all-gather-start(p), channel_id=1, replica_groups={{0,1}}, dimensions={0}, use_global_device_ids=true
+              h = f32[8] all-gather-done(g)
+              r = f32[4] all-reduce-start(p), channel_id=2, replica_groups={{0,1}}, use_global_device_ids=true, to_apply=sum
+              d = f32[4] all-reduce-done(r)
+              c = (f32[4], f32[4]) collective-permute-start(p), channel_id=3, source_target_pairs={{0,1}}
+              q = f32[4] collective-permute-done(c)
+              n = (f32[4], u32[], token[]) send(p, t), channel_id=4
+              o = token[] send-done(n), channel_id=4
+              a = f32[4] all-to-all(p), channel_id=5, replica_groups={{0,1}}, dimensions={0}
+              ROOT b = f32[4] collective-broadcast(a), channel_id=6, replica_groups={{0,1}}
+            }";
+        let mut module = parse(text, &ParseOptions::default()).unwrap().module;
+        let ids: Vec<_> = module.instruction_ids().collect();
+        let mut found: Vec<_> = ids.iter().filter_map(|&id| module[id].op.channel_id()).collect();
+        found.sort_unstable();
+        assert_eq!(found, [1, 2, 3, 4, 4, 5, 6]);
+        for id in ids {
+            if let Some(Some(channel)) = module[id].op.channel_id_mut() {
+                *channel += 10;
+            }
+        }
+        assert_eq!(module.to_string().matches("channel_id=1").count(), found.len());
     }
 
     #[test]
