@@ -106,7 +106,7 @@ impl Random {
         };
         let values: Option<Vec<f64>> = (0..array.len())
             .map(|index| {
-                let sign = if self.next() % 2 == 0 { part } else { -part };
+                let sign = if self.next().is_multiple_of(2) { part } else { -part };
                 Some(array.float(index)? * (1.0 + sign))
             })
             .collect();

@@ -345,8 +345,8 @@ impl Planner<'_> {
         let shape = &self.module[id].shape;
         let head = self.next_position()?;
         let params = self.results(shape)?;
-        let condition = self.block(condition, &[params.clone()])?;
-        let body = self.block(body, &[params.clone()])?;
+        let condition = self.block(condition, std::slice::from_ref(&params))?;
+        let body = self.block(body, std::slice::from_ref(&params))?;
         let results = self.results(shape)?;
         let end = self.next_position()?;
         let mut carries = Vec::new();

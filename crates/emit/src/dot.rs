@@ -115,7 +115,7 @@ pub(crate) fn element(emitter: &mut Emitter<'_>, node: &Node, op: &Dot) -> Resul
             let mut sum = zero(emitter);
             emitter.nest(id, sizes.len(), &loops, &[], &mut |emitter, index, _| {
                 let next = product(emitter, index)?;
-                sum = ops::binary(emitter.builder, BinaryKind::Add, term, sum.clone(), next)?;
+                sum = ops::binary(emitter.builder, BinaryKind::Add, term, sum, next)?;
                 Ok(Vec::new())
             })?;
             return ops::convert(emitter.builder, term, result, sum);

@@ -396,7 +396,7 @@ pub(crate) fn identity(b: &mut Builder, kind: BinaryKind, element_type: ElementT
 /// How many arrays are reduced together.
 pub(crate) fn operand_count(module: &Module, id: InstructionId) -> Result<usize> {
     let operands = module[id].operands().len();
-    if operands == 0 || operands % 2 != 0 {
+    if operands == 0 || !operands.is_multiple_of(2) {
         return Err(Error::invalid_argument("`reduce` has an odd number of operands"));
     }
     Ok(operands / 2)

@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Answer> {
         return say(if stable { "differs" } else { "unstable" }, &difference);
     }
     let mut floats = expected_leaves.iter().filter_map(|leaf| leaf.as_array()).peekable();
-    let blind = floats.peek().is_some() && floats.all(|array| is_without_finite(array));
+    let blind = floats.peek().is_some() && floats.all(is_without_finite);
     output::result(if blind { "blind\n" } else { "agrees\n" })?;
     Ok(Answer::Yes)
 }
@@ -148,7 +148,7 @@ fn tolerance(expected: &Literal, asked: Option<f64>) -> Tolerance {
 fn is_without_finite(array: &ArrayLiteral) -> bool {
     let element_type = array.element_type();
     let float = element_type.is_float() || element_type.is_complex();
-    float && array.len() > 0 && (0..array.len()).all(|index| !size(array, index).is_finite())
+    float && !array.is_empty() && (0..array.len()).all(|index| !size(array, index).is_finite())
 }
 
 /// The absolute value of an element.

@@ -61,7 +61,7 @@ fn topk(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
         .collect();
     let parts = [0, 1].map(|index| {
         let part = view::add(m, i, Op::get_tuple_element(index), &[sorted]);
-        view::add(m, i, Slice { slice: slice.iter().cloned().collect() }, &[part])
+        view::add(m, i, Slice { slice: slice.to_vec() }, &[part])
     });
     Some(view::add(m, i, Op::tuple(), &parts))
 }

@@ -144,7 +144,7 @@ impl Reduction {
         let kind = reducer(m, op.to_apply)?;
         let suits = match kind {
             // Sums that are carried in a wider type are not to be rounded in between.
-            Add | Multiply => !ty.is_complex() && !(ty.is_float() && ty.bit_width() < 32),
+            Add | Multiply => !(ty.is_complex() || ty.is_float() && ty.bit_width() < 32),
             Maximum | Minimum => !ty.is_complex(),
             And | Or | Xor => !ty.is_complex() && !ty.is_float(),
             _ => false,

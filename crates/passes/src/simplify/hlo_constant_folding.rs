@@ -306,8 +306,8 @@ fn work(module: &Module, i: InstructionId) -> Option<u64> {
         Op::Map(op) => result.checked_mul(body(op.to_apply))?,
         Op::Dot(op) => {
             let lhs = view::dims(module, view::operand(module, i, 0))?;
-            let contracted = op.lhs_contracting_dims.iter().map(|&d| lhs[d as usize] as u64);
-            contracted.fold(Some(result), |steps, size| steps?.checked_mul(size.max(1)))?
+            let mut contracted = op.lhs_contracting_dims.iter().map(|&d| lhs[d as usize] as u64);
+            contracted.try_fold(result, |steps, size| steps.checked_mul(size.max(1)))?
         }
         Op::Convolution(_) => {
             let kernel = count(view::operand(module, i, 1))?;
@@ -315,8 +315,8 @@ fn work(module: &Module, i: InstructionId) -> Option<u64> {
         }
         Op::Reduce(op) => first()?.checked_mul(body(op.to_apply))?,
         Op::ReduceWindow(op) => {
-            let window = op.window.dimensions.iter().map(|dimension| dimension.size as u64);
-            let steps = window.fold(Some(result), |steps, size| steps?.checked_mul(size));
+            let mut window = op.window.dimensions.iter().map(|dimension| dimension.size as u64);
+            let steps = window.try_fold(result, |steps, size| steps.checked_mul(size));
             steps?.checked_mul(body(op.to_apply))?
         }
         Op::Scatter(op) => {

@@ -244,7 +244,8 @@ impl<P: Real> Halves<P> {
         let weight = join.size() + join.size();
         let (mut changed, mut kept): (Vec<Pole<P>>, Vec<(P, usize)>) = (Vec::new(), Vec::new());
         for mut pole in poles {
-            if !(weight * pole.z.size() > nothing) {
+            let counts = weight * pole.z.size() > nothing;
+            if !counts {
                 kept.push((pole.value, pole.row));
                 continue;
             }

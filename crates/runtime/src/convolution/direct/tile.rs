@@ -110,8 +110,7 @@ unsafe fn body<V: Vector, const ROWS: usize, const VECTORS: usize>(tile: &Tile) 
     for _ in 0..tile.taps {
         // SAFETY: as above.
         let rows = unsafe { *elements };
-        let mut feature = tile.first;
-        for _ in 0..tile.features {
+        for feature in tile.first..tile.first + tile.features {
             // SAFETY: as above.
             let mut values = [unsafe { V::zero() }; VECTORS];
             for j in 0..VECTORS {
@@ -126,7 +125,6 @@ unsafe fn body<V: Vector, const ROWS: usize, const VECTORS: usize>(tile: &Tile) 
                 }
             }
             window = window.wrapping_add(VECTORS * V::LANES);
-            feature += 1;
         }
         elements = elements.wrapping_add(1);
     }

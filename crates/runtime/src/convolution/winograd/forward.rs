@@ -85,7 +85,7 @@ pub(super) unsafe fn run(
         // SAFETY: the caller's promise.
         _ => unsafe { blocks(context, &window, &jobs, &outcome)? },
     }
-    if !outcome.is_finite()? {
+    if !outcome.finite()? {
         return Ok(false);
     }
     if let Some(turned) = turned {
@@ -103,7 +103,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    fn is_finite(self) -> Result<bool> {
+    fn finite(self) -> Result<bool> {
         match self.out_of_memory.into_inner() {
             true => Err(crate::gemm::out_of_memory()),
             false => Ok(!self.infinite.into_inner()),
