@@ -37,8 +37,8 @@ const LEAST: usize = if cfg!(test) { 6 } else { 32 };
 /// Numbers of the operand's planes that stay in a cache, and lines that are made at once even if they do not.
 const PLANES: usize = if cfg!(test) { 1 << 7 } else { 1 << 13 };
 const FEW_LINES: usize = if cfg!(test) { 2 } else { 4 };
-/// Numbers that the planes may have for the window to reach over, however far apart its taps are.
-const MOST_BETWEEN: usize = 1 << 20;
+/// Numbers that the planes of an operand or a result may have, however long lines are and however far apart taps.
+const MOST: usize = 1 << 20;
 /// Multiplications that are worth a thread's attention, and taps that are packed.
 const GRAIN: usize = 1 << 16;
 const PACKED: usize = 1 << 12;
@@ -110,7 +110,7 @@ impl<'a> Grouped<'a> {
         let pitch = reach - before.min(reach - end);
         let halo = (y.kernel - 1) * y.right_dilation;
         let between = halo.saturating_mul(pitch).saturating_mul(sizes[0]);
-        if pitch > 2 * x.output || between > MOST_BETWEEN {
+        if pitch > 2 * x.output || between > MOST {
             return None;
         }
         let most = (PLANES / (sizes[0] * pitch)).saturating_sub(halo).max(FEW_LINES);
@@ -120,6 +120,9 @@ impl<'a> Grouped<'a> {
         let read = made + halo * pitch + reach - x.output;
         let filled = (lines + halo - 1) * pitch + reach;
         let planes = [read.max(filled).next_multiple_of(MOST_LANES), made];
+        if [0, 1].iter().any(|&i| planes[i].saturating_mul(sizes[i]) > MOST) {
+            return None;
+        }
         Some(Grouped { c, dims, sizes, lines, pitch, planes, inside: before..end })
     }
 
