@@ -186,6 +186,11 @@ impl Convolution {
         })
     }
 
+    /// Whether all elements are f32, as most kernels here ask for.
+    fn is_f32<E: Elements>(&self) -> bool {
+        [self.left, self.right, self.result].map(E::known) == [Element::F32; 3]
+    }
+
     /// Elements of the right operand.
     fn right_count(&self) -> usize {
         let features = self.features / self.feature_groups.max(1);

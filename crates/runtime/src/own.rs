@@ -1,8 +1,8 @@
 //! Vectors in memory that a thread has to itself, as kernels need them for each of many small matrices.
 //!
 //! From the heap, short vectors of two threads may lie in the same cache lines: the C library's threads share parts of
-//! it where there are many of them. Then each waits for the other at every store, which took more than half of the time of a
-//! thousand eigenvalue problems of 4 by 4.
+//! it where there are many of them. Then each waits for the other at every store, which took more than half of the
+//! time of a thousand eigenvalue problems of 4 by 4.
 
 use std::cell::Cell;
 use std::marker::PhantomData;

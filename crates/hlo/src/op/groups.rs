@@ -331,9 +331,8 @@ mod tests {
             .devices(replicas, partitions)
     }
 
-    /// Printed as an attribute and known by these functions: the same ops.
     #[test]
-    fn every_op_with_a_channel_is_known() {
+    fn channels_are_found_and_moved() {
         let text = "HloModule m, num_partitions=2
             sum { x = f32[] parameter(0) y = f32[] parameter(1) ROOT s = f32[] add(x, y) }
             ENTRY e {

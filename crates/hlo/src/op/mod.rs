@@ -321,13 +321,13 @@ impl Op {
             | Op::RngGetAndUpdateState(_)
             | Op::Send(_)
             | Op::SendDone(_) => true,
-            Op::AllGather(AllGather { channel_id, .. })
-            | Op::AllReduce(AllReduce { channel_id, .. })
-            | Op::AllToAll(AllToAll { channel_id, .. })
-            | Op::CollectiveBroadcast(CollectiveBroadcast { channel_id, .. })
-            | Op::CollectivePermute(CollectivePermute { channel_id, .. })
-            | Op::RaggedAllToAll(RaggedAllToAll { channel_id, .. })
-            | Op::ReduceScatter(ReduceScatter { channel_id, .. }) => channel_id.is_some(),
+            Op::AllGather(_)
+            | Op::AllReduce(_)
+            | Op::AllToAll(_)
+            | Op::CollectiveBroadcast(_)
+            | Op::CollectivePermute(_)
+            | Op::RaggedAllToAll(_)
+            | Op::ReduceScatter(_) => self.channel_id().is_some(),
             Op::Unary(_)
             | Op::Binary(_)
             | Op::AddDependency(_)

@@ -13,7 +13,7 @@ use super::line::{Line, OUTSIDE};
 use super::parts::Plan;
 use super::{Convolution, plan};
 use crate::context::Context;
-use crate::element::{Element, Elements};
+use crate::element::Elements;
 use crate::gemm::pack::{Steps, pack};
 use crate::gemm::{Address, scratch};
 use segment::{Segment, Tap};
@@ -35,9 +35,8 @@ pub(super) unsafe fn run<E: Elements>(
     right: *const u8,
     result: *mut u8,
 ) -> Result<bool> {
-    let elements = [c.left, c.right, c.result].map(E::known);
     let Some(width) = width(c) else { return Ok(false) };
-    if elements != [Element::F32; 3] {
+    if !c.is_f32::<E>() {
         return Ok(false);
     }
     let (left, right, result) = (left.cast::<f32>(), right.cast::<f32>(), result.cast::<f32>());

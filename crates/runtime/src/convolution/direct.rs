@@ -17,7 +17,7 @@ use super::pad::pad;
 use super::parts::Plan;
 use super::{Convolution, Spatial, plan};
 use crate::context::Context;
-use crate::element::{Element, Elements};
+use crate::element::Elements;
 use crate::gemm::pack::{Steps, pack_panels};
 use crate::gemm::{Address, out_of_memory, scratch};
 use crate::system;
@@ -55,8 +55,7 @@ pub(super) unsafe fn run<E: Elements>(
     right: *const u8,
     result: *mut u8,
 ) -> Result<bool> {
-    let elements = [c.left, c.right, c.result].map(E::known);
-    if elements != [Element::F32; 3] {
+    if !c.is_f32::<E>() {
         return Ok(false);
     }
     let mut plans: Vec<Plan> = c.spatial.iter().map(plan).collect();

@@ -12,7 +12,7 @@ use rxla_base::Result;
 use super::vector::{MOST_LANES, Vector, choose};
 use super::{Convolution, Spatial};
 use crate::context::Context;
-use crate::element::{Element, Elements};
+use crate::element::Elements;
 use crate::gemm::pack::{Steps, pack};
 use crate::gemm::{Address, scratch};
 use crate::own::Own;
@@ -55,8 +55,7 @@ pub(super) unsafe fn run<E: Elements>(
     right: *const u8,
     result: *mut u8,
 ) -> Result<bool> {
-    let elements = [c.left, c.right, c.result].map(E::known);
-    if elements != [Element::F32; 3] {
+    if !c.is_f32::<E>() {
         return Ok(false);
     }
     let Some(grouped) = Grouped::new(c) else { return Ok(false) };

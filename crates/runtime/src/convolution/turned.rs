@@ -8,7 +8,7 @@ use super::parts::Plan;
 use super::pictures::{Lanes, Pictures, Turned};
 use super::{Convolution, Spatial, direct, plan, run_in_parts};
 use crate::context::Context;
-use crate::element::{Element, Elements};
+use crate::element::Elements;
 
 /// Lanes from which on it pays.
 const LEAST: usize = if cfg!(test) { 1 } else { 8 };
@@ -26,8 +26,7 @@ pub(super) unsafe fn run<E: Elements>(
     result: *mut u8,
 ) -> Result<bool> {
     let [y, x] = c.spatial[..] else { return Ok(false) };
-    let elements = [c.left, c.right, c.result].map(E::known);
-    if elements != [Element::F32; 3] || c.batch_groups != 1 {
+    if !c.is_f32::<E>() || c.batch_groups != 1 {
         return Ok(false);
     }
     let (dims, plans) = ([y, x], [plan(&y), plan(&x)]);

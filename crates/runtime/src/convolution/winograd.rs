@@ -23,7 +23,7 @@ use rxla_base::Result;
 
 use super::{Convolution, Method};
 use crate::context::Context;
-use crate::element::{Element, Elements};
+use crate::element::Elements;
 use crate::gemm::micro::strided::{self, Strided};
 
 const LANES: usize = super::vector::MOST_LANES;
@@ -46,9 +46,8 @@ pub(super) unsafe fn run<E: Elements>(
     right: *const u8,
     result: *mut u8,
 ) -> Result<bool> {
-    let elements = [convolution.left, convolution.right, convolution.result].map(E::known);
     if convolution.method == Method::Direct
-        || elements != [Element::F32; 3]
+        || !convolution.is_f32::<E>()
         || convolution.batch_groups != 1
     {
         return Ok(false);
