@@ -16,6 +16,8 @@ pub(crate) struct Tile<T> {
     pub b: *const T,
     pub b_step: isize,
     pub start: *const T,
+    /// Where the rows of `b` are written as they are read, one after the other, if not null. Not with [`Kernels::blocks`].
+    pub keep: *mut T,
     pub c: *mut T,
     pub c_step: isize,
     pub add: bool,
@@ -127,10 +129,15 @@ unsafe fn plain<T: Compute, const LANES: usize, const ROWS: usize, const VECTORS
         // SAFETY: the tile's promise: as many values as it has columns.
         sums = [unsafe { *tile.start.cast::<[[T; LANES]; VECTORS]>() }; ROWS];
     }
-    let (mut a, mut b) = (tile.a, tile.b);
+    let (mut a, mut b, mut keep) = (tile.a, tile.b, tile.keep);
     for _ in 0..tile.k {
         // SAFETY: the tile's promise: so many values at each step.
         let row = unsafe { &*b.cast::<[[T; LANES]; VECTORS]>() };
+        if !keep.is_null() {
+            // SAFETY: the tile's promise: there is room for all rows.
+            unsafe { keep.cast::<[[T; LANES]; VECTORS]>().write(*row) };
+            keep = keep.wrapping_add(LANES * VECTORS);
+        }
         for i in 0..ROWS {
             // SAFETY: as above.
             let x = unsafe { *a.add(i) };
@@ -323,6 +330,7 @@ mod tests {
                         b: b.as_ptr(),
                         b_step: width as isize,
                         start: if begun { first.as_ptr() } else { std::ptr::null() },
+                        keep: std::ptr::null_mut(),
                         c: c.as_mut_ptr(),
                         c_step: width as isize,
                         add,
@@ -342,6 +350,57 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Columns that are read where they are, with others beside them, are packed on the way.
+    fn check_kept<T: Compute + std::fmt::Debug>(
+        kernels: &Kernels<T>,
+        number: impl Fn(usize) -> T,
+        depth: usize,
+    ) {
+        for (vectors, rows) in (1..=2).flat_map(|v| (1..=kernels.rows).map(move |rows| (v, rows))) {
+            let width = vectors * kernels.lanes;
+            let b_step = width + 3;
+            let a: Vec<T> = (0..depth * rows).map(&number).collect();
+            let b: Vec<T> = (0..depth * b_step).map(|i| number(i * 3 + 1)).collect();
+            let [mut sums, mut again] = [vec![T::ZERO; rows * width], vec![T::ZERO; rows * width]];
+            let mut kept = vec![T::ZERO; depth * width + 1];
+            let tile = |b: *const T, b_step: usize, keep: *mut T, c: &mut [T]| Tile {
+                k: depth,
+                a: a.as_ptr(),
+                b,
+                b_step: b_step as isize,
+                start: std::ptr::null(),
+                keep,
+                c: c.as_mut_ptr(),
+                c_step: width as isize,
+                add: false,
+                ask: None,
+            };
+            let kernel = kernels.table[vectors - 1][rows - 1];
+            // SAFETY: all is as large as the tile, and the processor has the set.
+            unsafe {
+                kernel(&tile(b.as_ptr(), b_step, kept.as_mut_ptr(), &mut sums));
+                kernel(&tile(kept.as_ptr(), width, std::ptr::null_mut(), &mut again));
+            }
+            assert_eq!(kept.pop(), Some(T::ZERO), "past the last row");
+            let wanted: Vec<T> = b.chunks(b_step).flat_map(|row| &row[..width]).copied().collect();
+            assert_eq!(kept, wanted, "{rows} rows, {vectors} vectors");
+            assert_eq!(sums, again, "{rows} rows, {vectors} vectors");
+        }
+    }
+
+    #[test]
+    fn columns_are_kept() {
+        let small = |i: usize| (i * 7 % 11) as i16 - 5;
+        sets::forced::each(|| {
+            for depth in [1, 37] {
+                check_kept(for_f32(), |i| f32::from(small(i)), depth);
+                check_kept(for_f64(), |i| f64::from(small(i)), depth);
+                check_kept(for_i32(), |i| i32::from(small(i)), depth);
+                check_kept(for_i64(), |i| i64::from(small(i)), depth);
+            }
+        });
     }
 
     #[test]

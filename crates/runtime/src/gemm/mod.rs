@@ -494,9 +494,9 @@ impl<T: Compute> Job<'_, T> {
                     product.m.offsets(0, following.start, following.len(), next_places);
                 }
                 let mut next = next_places.chunks(height.div_ceil(panels));
-                let b = right.cast_const();
                 let places = column_places.as_slice();
-                let packed = Packed { b, size: panel_size, values, places, dense: all_dense, add };
+                let (b, size, dense) = (right, panel_size, all_dense);
+                let packed = Packed { b, size, fresh: None, values, places, dense, add };
                 let before = |_| {
                     prefetch_rows(product.a, next.next().unwrap_or_default(), steps_a);
                     None

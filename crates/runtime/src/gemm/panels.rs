@@ -6,11 +6,22 @@ use std::ops::Range;
 use super::micro::{Ask, Kernels, Tile};
 use super::{Compute, Job, Rows, is_arithmetic};
 
+/// Columns of the right operand that lie together where they are.
+#[derive(Clone, Copy)]
+pub(super) struct InPlace<T> {
+    pub from: *const T,
+    /// From one step of k to the next.
+    pub step: isize,
+}
+
 /// Packed columns of the right operand.
 pub(super) struct Packed<'a, T> {
     /// The first panel, and how far it is from one to the next.
-    pub b: *const T,
+    pub b: *mut T,
     pub size: usize,
+    /// Where the columns are, if the panels that are filled are yet to be packed: kernels do so while they multiply. Not
+    /// with [`Kernels::blocks`] or [`Compute::HEAD`].
+    pub fresh: Option<InPlace<T>>,
     /// Values along k.
     pub values: usize,
     /// Where the columns go in the result, of all panels, and whether they lie together there.
@@ -53,13 +64,21 @@ impl<T: Compute> Job<'_, T> {
         let task = |panel: usize, ask: Option<Ask>| {
             let columns = panel * width..packed.places.len().min((panel + 1) * width);
             let columns = &packed.places[columns];
-            let b = packed.b.wrapping_add(panel * packed.size);
+            let kept = packed.b.wrapping_add(panel * packed.size);
+            let (b, b_step, keep) = match packed.fresh.filter(|_| columns.len() == width) {
+                Some(InPlace { from, step }) => (from.wrapping_add(panel * width), step, kept),
+                None => {
+                    let b = kept.wrapping_add(T::HEAD * width).cast_const();
+                    (b, width as isize, std::ptr::null_mut())
+                }
+            };
             let task = Tile {
                 k: packed.values,
                 a,
-                b: b.wrapping_add(T::HEAD * width),
-                b_step: width as isize,
-                start: if T::HEAD > 0 { b } else { std::ptr::null() },
+                b,
+                b_step,
+                start: if T::HEAD > 0 { kept } else { std::ptr::null() },
+                keep,
                 c: spare,
                 c_step: columns.len().next_multiple_of(lanes) as isize,
                 add: packed.add,

@@ -229,7 +229,8 @@ impl<T: Compute> Block<'_, T> {
     ) {
         let mut next = next.chunks(next.len().div_ceil(panels.len()).max(1));
         let packed = Packed {
-            b: self.packed.get().cast_const(),
+            b: self.packed.get(),
+            fresh: None,
             size: self.panel_step,
             values: self.values,
             places: self.places,

@@ -107,6 +107,7 @@ impl<T: Compute> Job<'_, T> {
                             b,
                             b_step,
                             start: std::ptr::null(),
+                            keep: std::ptr::null_mut(),
                             c: spare,
                             c_step: (vectors * lanes) as isize,
                             add: some.start > 0,

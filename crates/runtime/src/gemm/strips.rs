@@ -1,6 +1,7 @@
-//! Large products with no more rows than columns, as of a few hundred tokens with weights: the left operand
+//! Large products with at most twice as many rows as columns, as of a few hundred tokens with weights: the left operand
 //! is packed once, by all threads, and then each takes strips of columns, which it packs for itself just before
-//! it multiplies them, so that they come from its own cache and pass through no other.
+//! it multiplies them, so that they come from its own cache and pass through no other. Columns that lie together are
+//! packed by the kernels, while they multiply them with the first rows, in time that they have to spare.
 //!
 //! Sums are the same as those of [`super::Job::compute`]: blocks of k and the order in them are.
 
@@ -11,8 +12,8 @@ use rxla_base::Result;
 
 use super::micro::{ASKING, Ask};
 use super::pack::{Steps, at_once};
-use super::panels::{self, Packed};
-use super::{Address, Compute, Job, Rows, is_arithmetic, out_of_memory, scratch};
+use super::panels::{self, InPlace, Packed};
+use super::{Address, Compute, Job, Product, Rows, is_arithmetic, out_of_memory, scratch};
 use crate::context::Context;
 use crate::system;
 
@@ -31,7 +32,7 @@ pub(super) fn pays<T: Compute>(job: &Job<'_, T>) -> bool {
     let [m, n, k] = [product.m, product.n, product.k].map(super::Axis::len);
     let work = m.saturating_mul(n).saturating_mul(k);
     let width = 2 * job.kernels.lanes;
-    !job.direct && work >= LEAST_WORK && m >= 4 * job.kernels.rows && n >= m.max(8 * width)
+    !job.direct && work >= LEAST_WORK && m >= 4 * job.kernels.rows && 2 * n >= m.max(16 * width)
 }
 
 /// # Safety
@@ -162,6 +163,15 @@ impl<T: Compute> Part<'_, T> {
         Some(Ask { from: product.b.data.wrapping_offset(place).wrapping_add(line * 64), step })
     }
 
+    /// Where columns from one on lie together for a block of k, if kernels can read them there.
+    fn in_place(&self, column: usize, steps: &Steps) -> Option<InPlace<T>> {
+        let Product { b, n, k, .. } = self.job.product;
+        let fits = b.direct && T::HEAD == 0 && !self.job.kernels.blocks && n.stride(0) == Some(1);
+        let step = k.stride(1).filter(|_| fits)?;
+        let place = n.offset(0, column) + steps.places.first()?;
+        Some(InPlace { from: b.data.cast::<T>().wrapping_offset(place), step })
+    }
+
     /// Multiplies some tiles of rows with some panels of columns. `follows` says whether the panels
     /// after these are likely to be next.
     ///
@@ -184,8 +194,10 @@ impl<T: Compute> Part<'_, T> {
         let all_dense = is_arithmetic(&places) == Some(1);
         for (block, [_, steps]) in self.blocks.iter().enumerate() {
             let at_once = at_once(width, product.b.width);
-            for (number, sources) in sources.chunks(at_once * width).enumerate() {
-                let into = packed.wrapping_add(number * at_once * self.panel_size);
+            let fresh = self.in_place(first, steps);
+            let later = if fresh.is_some() { count / width } else { 0 };
+            for (number, sources) in sources[later * width..].chunks(at_once * width).enumerate() {
+                let into = packed.wrapping_add((later + number * at_once) * self.panel_size);
                 let (data, panel) = (product.b.data, self.panel_size);
                 // SAFETY: the room is large enough; the matrix is the caller's promise.
                 unsafe { (product.b.pack)(data, sources, steps, width, panel, into) };
@@ -195,9 +207,10 @@ impl<T: Compute> Part<'_, T> {
                 true => Some((panels.start, block + 1)),
                 false => follows.then_some((panels.end, 0)),
             };
-            let packed = Packed {
-                b: packed.cast_const(),
+            let mut packed = Packed {
+                b: packed,
                 size: self.panel_size,
+                fresh,
                 values,
                 places: &places,
                 dense: all_dense,
@@ -214,6 +227,7 @@ impl<T: Compute> Part<'_, T> {
                 };
                 // SAFETY: both operands are packed, and there is room.
                 unsafe { self.job.put_panels(a, &rows, &packed, 0..panels.len(), spare, before) };
+                packed.fresh = None;
             }
         }
         Ok(())

@@ -238,6 +238,7 @@ pub(super) unsafe fn product<T: Number>(
             b: right.row(from).cast::<T::Part>().cast_const(),
             b_step: right.width as isize,
             start: std::ptr::null(),
+            keep: std::ptr::null_mut(),
             c: into.row(first).cast::<T::Part>(),
             c_step: (into.width * T::PARTS) as isize,
             add: what == Into::Sums,

@@ -167,6 +167,7 @@ impl<T: Number> Triangle<T> {
             b: panel.row(begin).cast::<T::Part>().cast_const(),
             b_step: panel.width as isize,
             start: std::ptr::null(),
+            keep: std::ptr::null_mut(),
             c: panel.row(first).cast::<T::Part>(),
             c_step: (panel.width * T::PARTS) as isize,
             add: true,

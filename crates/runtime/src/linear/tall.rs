@@ -140,6 +140,7 @@ impl<'a, T: Number> Tall<'a, T> {
                     b: values.wrapping_add(known.start * stride + row).cast::<T::Part>(),
                     b_step: stride as isize,
                     start: std::ptr::null(),
+                    keep: std::ptr::null_mut(),
                     c: values.wrapping_add(first * stride + row).cast::<T::Part>(),
                     c_step: stride as isize,
                     add: true,

@@ -83,6 +83,7 @@ impl<T: Number> Update<T> {
                 b: panel.row(0).cast::<T::Part>().cast_const(),
                 b_step: panel.width as isize,
                 start: std::ptr::null(),
+                keep: std::ptr::null_mut(),
                 c: self.rest.at(first, begin).cast::<T::Part>(),
                 c_step: self.rest.row * T::PARTS as isize,
                 add: true,

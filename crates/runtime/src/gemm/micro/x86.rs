@@ -38,7 +38,7 @@ macro_rules! kernel {
                     _mm_prefetch::<_MM_HINT_T0>(c.wrapping_add(j * $lanes).cast());
                 }
             }
-            let (mut a, mut b) = (tile.a, tile.b);
+            let (mut a, mut b, mut keep) = (tile.a, tile.b, tile.keep);
             let at_hand = Ask { from: a.cast(), step: 0 };
             let Ask { from: mut wanted, step: apart } = tile.ask.unwrap_or(at_hand);
             let mut step = |fetch: bool| {
@@ -50,6 +50,11 @@ macro_rules! kernel {
                 for j in 0..VECTORS {
                     // SAFETY: the tile's promise: so many values at each step.
                     row[j] = unsafe { $load(b.add(j * $lanes)) };
+                    if !keep.is_null() {
+                        // SAFETY: the tile's promise: there is room for all rows.
+                        unsafe { $store(keep, row[j]) };
+                        keep = keep.wrapping_add($lanes);
+                    }
                     if fetch && j * $lanes % LINE == 0 {
                         let later = b.wrapping_offset(AHEAD * tile.b_step);
                         _mm_prefetch::<_MM_HINT_T0>(later.wrapping_add(j * $lanes).cast());
