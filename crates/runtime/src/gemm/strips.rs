@@ -32,7 +32,16 @@ pub(super) fn pays<T: Compute>(job: &Job<'_, T>) -> bool {
     let [m, n, k] = [product.m, product.n, product.k].map(super::Axis::len);
     let work = m.saturating_mul(n).saturating_mul(k);
     let width = 2 * job.kernels.lanes;
-    !job.direct && work >= LEAST_WORK && m >= 4 * job.kernels.rows && 2 * n >= m.max(16 * width)
+    // Columns that kernels pack cost no time of their own.
+    let least = if has_lines(job) { job.kernels.rows + 1 } else { 4 * job.kernels.rows };
+    work >= LEAST_WORK && m >= least && 2 * n >= m.max(16 * width)
+}
+
+/// Whether kernels can read the columns where they are.
+fn has_lines<T: Compute>(job: &Job<'_, T>) -> bool {
+    let Product { b, n, k, .. } = job.product;
+    let kernels_pack = T::HEAD == 0 && !job.kernels.blocks;
+    kernels_pack && b.direct && n.stride(0) == Some(1) && k.stride(1).is_some()
 }
 
 /// # Safety
@@ -163,11 +172,10 @@ impl<T: Compute> Part<'_, T> {
         Some(Ask { from: product.b.data.wrapping_offset(place).wrapping_add(line * 64), step })
     }
 
-    /// Where columns from one on lie together for a block of k, if kernels can read them there.
+    /// Where columns from one on lie for a block of k, if kernels can read them there.
     fn in_place(&self, column: usize, steps: &Steps) -> Option<InPlace<T>> {
         let Product { b, n, k, .. } = self.job.product;
-        let fits = b.direct && T::HEAD == 0 && !self.job.kernels.blocks && n.stride(0) == Some(1);
-        let step = k.stride(1).filter(|_| fits)?;
+        let step = k.stride(1).filter(|_| has_lines(self.job))?;
         let place = n.offset(0, column) + steps.places.first()?;
         Some(InPlace { from: b.data.cast::<T>().wrapping_offset(place), step })
     }

@@ -8,6 +8,8 @@ use crate::gemm::units::{Halves, Pair, Quad};
 
 /// Steps of k for which the operands are asked for ahead.
 const AHEAD: isize = 12;
+/// The same for columns that come from where the program has them.
+const FAR_AHEAD: isize = 64;
 
 macro_rules! kernel {
     ($name:ident, $features:literal, $scalar:ty, $lanes:literal, $vector:ty,
@@ -54,6 +56,10 @@ macro_rules! kernel {
                         // SAFETY: the tile's promise: there is room for all rows.
                         unsafe { $store(keep, row[j]) };
                         keep = keep.wrapping_add($lanes);
+                        if j * $lanes % LINE == 0 {
+                            let later = b.wrapping_offset(FAR_AHEAD * tile.b_step);
+                            _mm_prefetch::<_MM_HINT_T1>(later.wrapping_add(j * $lanes).cast());
+                        }
                     }
                     if fetch && j * $lanes % LINE == 0 {
                         let later = b.wrapping_offset(AHEAD * tile.b_step);

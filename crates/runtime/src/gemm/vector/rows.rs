@@ -126,19 +126,24 @@ unsafe fn some_rows<S: Load<T>, T: Compute, const COLUMNS: usize, const ROWS: us
 ) {
     let room = sums.len() / x.count;
     let heads = length / COLUMNS * COLUMNS;
-    let in_order = super::ahead::are_short(length, step, size_of::<S>());
     let short = length <= SHORT / size_of::<S>();
+    // Which parts are asked for: the first one, from one to the next, and from those of one place to those of the next.
+    let (mut wanted, between, forward) = match super::ahead::are_short(length, step, size_of::<S>())
+    {
+        true => (row.wrapping_add(ROWS * length), COLUMNS as isize, ROWS * COLUMNS),
+        false => (row.wrapping_offset(ROWS as isize * step), step, COLUMNS),
+    };
     for place in (0..heads).step_by(COLUMNS) {
+        if short {
+            for r in 0..ROWS {
+                let part = wanted.wrapping_offset(r as isize * between);
+                super::ahead::ask_for(part, COLUMNS * size_of::<S>());
+            }
+            wanted = wanted.wrapping_add(forward);
+        }
         let mut parts = [[T::ZERO; COLUMNS]; ROWS];
         for r in 0..ROWS {
             let part = row.wrapping_offset(r as isize * step).wrapping_add(place);
-            if short {
-                let next = match in_order {
-                    true => row.wrapping_add(ROWS * (length + place) + r * COLUMNS),
-                    false => part.wrapping_offset(ROWS as isize * step),
-                };
-                super::ahead::ask_for(next, COLUMNS * size_of::<S>());
-            }
             // SAFETY: the caller's promise.
             parts[r] = super::load(unsafe { part.cast::<[S; COLUMNS]>().read_unaligned() });
         }
