@@ -19,6 +19,8 @@ use crate::system;
 
 /// Multiplications from which on it pays.
 const LEAST_WORK: usize = if cfg!(test) { 1 << 20 } else { 1 << 23 };
+/// Rows from which on it pays where kernels pack the columns, which takes no time of its own.
+const LEAST_ROWS: usize = 13;
 /// Bytes of the packed operand: more is done one part after the other.
 const MOST_BYTES: usize = if cfg!(test) { 1 << 15 } else { 6 << 20 };
 /// Pieces of work for each thread, at least, if they can be had.
@@ -32,8 +34,7 @@ pub(super) fn pays<T: Compute>(job: &Job<'_, T>) -> bool {
     let [m, n, k] = [product.m, product.n, product.k].map(super::Axis::len);
     let work = m.saturating_mul(n).saturating_mul(k);
     let width = 2 * job.kernels.lanes;
-    // Columns that kernels pack cost no time of their own.
-    let least = if has_lines(job) { job.kernels.rows + 1 } else { 4 * job.kernels.rows };
+    let least = if has_lines(job) { LEAST_ROWS } else { 4 * job.kernels.rows };
     work >= LEAST_WORK && m >= least && 2 * n >= m.max(16 * width)
 }
 
