@@ -10,7 +10,7 @@ use rxla_base::Result;
 
 use super::axis::Axis;
 use super::grid::Grid;
-use super::{Address, Compute, Job, Product, Workspace, out_of_memory, scratch};
+use super::{Address, Compute, Job, Product, Workspace, out_of_memory, scratch, strips};
 use crate::context::Context;
 
 /// Steps of a share, at least, and shares of which no sum is worth fewer.
@@ -30,6 +30,7 @@ pub(super) fn count<T: Compute>(job: &Job<'_, T>) -> Option<usize> {
     let [m, n, k] = [product.m, product.n, product.k].map(Axis::len);
     let suits = !job.direct
         && product.round.is_none()
+        && !strips::pays_for_long_sums(job)
         && k >= LEAST_SHARES * LEAST_STEPS
         && k / 4 >= m.max(n)
         && m.saturating_mul(n) <= MOST_SUMS

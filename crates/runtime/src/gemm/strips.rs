@@ -38,6 +38,14 @@ pub(super) fn pays<T: Compute>(job: &Job<'_, T>) -> bool {
     work >= LEAST_WORK && m >= least && 2 * n >= m.max(16 * width)
 }
 
+/// Whether it is the faster way even where [`super::shares`] would do: rows lie in lines as well, and there are columns
+/// enough for all threads.
+pub(super) fn pays_for_long_sums<T: Compute>(job: &Job<'_, T>) -> bool {
+    let Product { n, k, .. } = job.product;
+    let wide = n.len() >= UNITS * 2 * job.kernels.lanes;
+    wide && has_lines(job) && k.stride(0) == Some(1) && pays(job)
+}
+
 /// Whether kernels can read the columns where they are.
 fn has_lines<T: Compute>(job: &Job<'_, T>) -> bool {
     let Product { b, n, k, .. } = job.product;
@@ -55,10 +63,12 @@ pub(super) unsafe fn multiply<T: Compute>(context: &Context, job: &Job<'_, T>) -
     let values = depth.min(k).div_ceil(T::STEPS);
     let tile_size = kernels.rows * values;
     let tiles = m.div_ceil(kernels.rows);
-    let most = (MOST_BYTES / (blocks.len() * tile_size * size_of::<T>())).clamp(1, tiles);
-    // Parts of nearly the same size.
-    let parts = tiles.div_ceil(most);
-    let packed = scratch::<T>(tiles.div_ceil(parts) * blocks.len() * tile_size)?;
+    // Parts of nearly the same size: of k, so that the right operand is packed once, and if need be of the rows, too.
+    let most = MOST_BYTES / (tile_size * size_of::<T>());
+    let turns = blocks.len().div_ceil((most / tiles).clamp(1, blocks.len()));
+    let steps = blocks.len().div_ceil(turns);
+    let parts = tiles.div_ceil((most / steps).clamp(1, tiles));
+    let packed = scratch::<T>(tiles.div_ceil(parts) * steps * tile_size)?;
     let panel_size = 2 * kernels.lanes * (values + T::HEAD);
     let panels = n.div_ceil(2 * kernels.lanes);
     // As many panels as stay in the second cache beside what is asked for in their place, and the rows that go by. The
@@ -67,10 +77,13 @@ pub(super) unsafe fn multiply<T: Compute>(context: &Context, job: &Job<'_, T>) -
     let near = (keeps / (panel_size * size_of::<T>())).max(1);
     // Work is handed out in pieces: some rows of a panel.
     let pieces = (UNITS * context.threads()).div_ceil(panels).clamp(1, MOST_PIECES.min(tiles));
-    for part in 0..parts {
+    for number in 0..turns * parts {
+        let (turn, part) = (number / parts, number % parts);
+        let first = turn * blocks.len() / turns;
         let part = Part {
             job,
-            blocks: &blocks,
+            blocks: &blocks[first..(turn + 1) * blocks.len() / turns],
+            add: first > 0,
             tiles: part * tiles / parts..(part + 1) * tiles / parts,
             all: tiles,
             packed: Address(packed.as_ptr().cast()),
@@ -79,7 +92,7 @@ pub(super) unsafe fn multiply<T: Compute>(context: &Context, job: &Job<'_, T>) -
         };
         // A thread's attention is worth so many values.
         let grain = ((1 << 14) / tile_size).max(1);
-        context.parallel_for(part.tiles.len() * blocks.len(), grain, |begin, end| {
+        context.parallel_for(part.tiles.len() * part.blocks.len(), grain, |begin, end| {
             for number in begin..end {
                 // SAFETY: every tile has room of its own; the matrix is the caller's promise.
                 unsafe { part.pack(number) };
@@ -110,11 +123,13 @@ pub(super) unsafe fn multiply<T: Compute>(context: &Context, job: &Job<'_, T>) -
     Ok(())
 }
 
-/// Some tiles of rows, over all of k.
+/// Some tiles of rows, over some of k.
 struct Part<'a, T: 'static> {
     job: &'a Job<'a, T>,
     /// Of the left and the right operand, by block of k.
     blocks: &'a [[Steps; 2]],
+    /// Whether there are sums of other blocks already.
+    add: bool,
     tiles: Range<usize>,
     /// Tiles of the whole matrix.
     all: usize,
@@ -157,20 +172,32 @@ impl<T: Compute> Part<'_, T> {
         unsafe { (a.pack)(a.data, &places, steps, rows.len(), 0, self.place(tile, block)) };
     }
 
-    /// What memory is asked for while a tile is multiplied with a panel of columns: some lines of
-    /// what is packed in the panel's place next. `number` counts the tiles, which share them.
-    fn ask(&self, panel: usize, block: usize, number: usize) -> Option<Ask> {
+    /// What memory is asked for while a tile is multiplied with one of a group of panels: some lines of what is packed
+    /// in their place next. The tiles, which are numbered, share them.
+    fn ask(&self, group: &Range<usize>, panel: usize, block: usize, tile: usize) -> Option<Ask> {
         let Job { product, kernels, .. } = *self.job;
-        let step = product.k.stride(1)? * product.b.width as isize;
-        let width = 2 * kernels.lanes;
-        let (steps, lines) = (&self.blocks[block][1], (width * product.b.width).div_ceil(64));
-        let (line, share) = (number % lines, number / lines);
-        let place = steps.places.get(share * (steps.places.len() / T::STEPS).div_ceil(ASKING))?;
-        if product.n.stride(0) != Some(1) || panel * width >= product.n.len() {
+        let (b, width) = (product.b, 2 * kernels.lanes);
+        let (column, steps) = (group.start * width, &self.blocks[block][1]);
+        let (n_step, k_step) = (product.n.stride(0)?, product.k.stride(1)?);
+        let count = steps.places.len();
+        let (column, place, line, step) = if n_step == 1 {
+            // A line of one step after the other.
+            let lines = (width * b.width).div_ceil(64);
+            let share = tile / lines * (count / T::STEPS).div_ceil(ASKING);
+            (column + panel * width, share, tile % lines, k_step)
+        } else if k_step == 1 {
+            // A line of one column after the other, and the next one with it, which processors fetch together.
+            let line = 2 * (tile * group.len() + panel);
+            (column, if line * 64 < count * b.width { 0 } else { count }, line, n_step)
+        } else {
+            return None;
+        };
+        if column >= product.n.len() {
             return None;
         }
-        let place = (product.n.offset(0, panel * width) + place) * product.b.width as isize;
-        Some(Ask { from: product.b.data.wrapping_offset(place).wrapping_add(line * 64), step })
+        let place = product.n.offset(0, column) + steps.places.get(place)?;
+        let from = b.data.wrapping_offset(place * b.width as isize).wrapping_add(line * 64);
+        Some(Ask { from, step: step * b.width as isize })
     }
 
     /// Where columns from one on lie for a block of k, if kernels can read them there.
@@ -213,8 +240,8 @@ impl<T: Compute> Part<'_, T> {
             }
             let values = steps.places.len().div_ceil(T::STEPS);
             let next = match block + 1 < self.blocks.len() {
-                true => Some((panels.start, block + 1)),
-                false => follows.then_some((panels.end, 0)),
+                true => Some((panels.clone(), block + 1)),
+                false => follows.then_some((panels.end..panels.end + panels.len(), 0)),
             };
             let mut packed = Packed {
                 b: packed,
@@ -223,16 +250,15 @@ impl<T: Compute> Part<'_, T> {
                 values,
                 places: &places,
                 dense: all_dense,
-                add: block > 0,
+                add: self.add || block > 0,
             };
             for tile in tiles.clone() {
                 let range = self.rows(tile);
                 product.m.offsets(1, range.start, range.len(), &mut rows);
                 let a = (self.place(tile, block).cast_const(), Rows::Packed);
                 let before = |panel: usize| {
-                    next.and_then(|(first, block)| {
-                        self.ask(first + panel, block, tile - tiles.start)
-                    })
+                    let (group, block) = next.as_ref()?;
+                    self.ask(group, panel, *block, tile - tiles.start)
                 };
                 // SAFETY: both operands are packed, and there is room.
                 unsafe { self.job.put_panels(a, &rows, &packed, 0..panels.len(), spare, before) };
