@@ -14,7 +14,7 @@ use rxla_base::Result;
 
 use super::pack::Steps;
 use super::shared::Block;
-use super::{Address, Compute, Job, is_arithmetic};
+use super::{Address, Compute, Job, is_arithmetic, strips};
 use crate::allocator::{self, Allocator};
 use crate::context::Context;
 
@@ -121,7 +121,10 @@ pub(super) fn pays<T: Compute>(job: &Job<'_, T>) -> bool {
     let [m, n, k] = [job.product.m, job.product.n, job.product.k].map(super::Axis::len);
     let packed = n.next_multiple_of(2 * job.kernels.lanes).saturating_mul(k.div_ceil(T::STEPS));
     let work = m.saturating_mul(n).saturating_mul(k);
-    !job.direct && work >= LEAST_WORK && m <= MOST_ROWS && packed <= MOST_BYTES / size_of::<T>()
+    let small = packed <= MOST_BYTES / size_of::<T>();
+    // What kernels pack on the way needs no memory.
+    let pays = !strips::packs_on_the_way(job);
+    !job.direct && pays && work >= LEAST_WORK && m <= MOST_ROWS && small
 }
 
 /// Multiplies with the matrix in the slot, which is packed if it is not there.

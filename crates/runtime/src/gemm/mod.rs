@@ -181,7 +181,7 @@ unsafe impl<T> Sync for Product<'_, T> {}
 
 /// Work below which threads cost more than they save, in multiplications.
 const SERIAL: usize = 1 << 16;
-/// Rows up to which packing the right operand does not pay.
+/// Rows up to which packing the right operand does not pay, where kernels do not do it on the way ([`strips`]).
 const FEW_ROWS: usize = 48;
 
 /// Memory that one product after the other uses, so that small ones need not ask for any.

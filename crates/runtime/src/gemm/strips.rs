@@ -43,7 +43,12 @@ pub(super) fn pays<T: Compute>(job: &Job<'_, T>) -> bool {
 pub(super) fn pays_for_long_sums<T: Compute>(job: &Job<'_, T>) -> bool {
     let Product { n, k, .. } = job.product;
     let wide = n.len() >= UNITS * 2 * job.kernels.lanes;
-    wide && has_lines(job) && k.stride(0) == Some(1) && pays(job)
+    wide && k.stride(0) == Some(1) && packs_on_the_way(job)
+}
+
+/// Whether kernels pack the columns while they multiply them.
+pub(super) fn packs_on_the_way<T: Compute>(job: &Job<'_, T>) -> bool {
+    has_lines(job) && pays(job)
 }
 
 /// Whether kernels can read the columns where they are.
