@@ -546,6 +546,23 @@ fn large_products_on_threads() {
     check([F32; 3], [1, 300, 150, 100], [ROW, ROW, ROW], &context);
 }
 
+/// Columns that kernels pack while they multiply them, and others; k and rows in parts.
+#[test]
+fn strips_of_columns() {
+    use Element::*;
+    for context in contexts() {
+        for sizes in [[1, 20, 293, 1540], [1, 13, 270, 1030], [1, 110, 258, 600], [1, 500, 260, 40]]
+        {
+            for elements in [[F32; 3], [F64; 3], [I32; 3]] {
+                check(elements, sizes, [ROW, ROW, ROW], &context);
+            }
+            check([F32; 3], sizes, [COLUMN, ROW, ROW], &context);
+            check([F32; 3], sizes, [ROW, COLUMN, ROW], &context);
+            check([BF16, BF16, F32], sizes, [ROW, COLUMN, ROW], &context);
+        }
+    }
+}
+
 /// Long sums of few rows and columns, which are cut into shares.
 #[test]
 fn long_sums() {

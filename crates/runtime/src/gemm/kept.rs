@@ -121,10 +121,9 @@ pub(super) fn pays<T: Compute>(job: &Job<'_, T>) -> bool {
     let [m, n, k] = [job.product.m, job.product.n, job.product.k].map(super::Axis::len);
     let packed = n.next_multiple_of(2 * job.kernels.lanes).saturating_mul(k.div_ceil(T::STEPS));
     let work = m.saturating_mul(n).saturating_mul(k);
-    let small = packed <= MOST_BYTES / size_of::<T>();
+    let suits = work >= LEAST_WORK && m <= MOST_ROWS && packed <= MOST_BYTES / size_of::<T>();
     // What kernels pack on the way needs no memory.
-    let pays = !strips::packs_on_the_way(job);
-    !job.direct && pays && work >= LEAST_WORK && m <= MOST_ROWS && small
+    suits && !job.direct && !strips::packs_on_the_way(job)
 }
 
 /// Multiplies with the matrix in the slot, which is packed if it is not there.

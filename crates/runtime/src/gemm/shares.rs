@@ -30,13 +30,13 @@ pub(super) fn count<T: Compute>(job: &Job<'_, T>) -> Option<usize> {
     let [m, n, k] = [product.m, product.n, product.k].map(Axis::len);
     let suits = !job.direct
         && product.round.is_none()
-        && !strips::pays_for_long_sums(job)
         && k >= LEAST_SHARES * LEAST_STEPS
         && k / 4 >= m.max(n)
         && m.saturating_mul(n) <= MOST_SUMS
         && m.saturating_mul(n).saturating_mul(k) >= LEAST_WORK
         // The result's places are all there is between the first and the last.
-        && span(product).is_some();
+        && span(product).is_some()
+        && !strips::pays_for_long_sums(job);
     suits.then(|| (k / LEAST_STEPS).min(k.div_ceil(job.depth)).min(MOST_SHARES))
 }
 

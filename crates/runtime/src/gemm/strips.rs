@@ -22,7 +22,7 @@ const LEAST_WORK: usize = if cfg!(test) { 1 << 20 } else { 1 << 23 };
 /// Rows from which on it pays where kernels pack the columns, which takes no time of its own.
 const LEAST_ROWS: usize = 13;
 /// Bytes of the packed operand: more is done one part after the other.
-const MOST_BYTES: usize = if cfg!(test) { 1 << 15 } else { 6 << 20 };
+const MOST_BYTES: usize = if cfg!(test) { 1 << 17 } else { 6 << 20 };
 /// Pieces of work for each thread, at least, if they can be had.
 const UNITS: usize = 16;
 /// Pieces that a panel's rows are cut into where panels are few, so that threads end together.
@@ -189,19 +189,20 @@ impl<T: Compute> Part<'_, T> {
             // A line of one step after the other.
             let lines = (width * b.width).div_ceil(64);
             let share = tile / lines * (count / T::STEPS).div_ceil(ASKING);
-            (column + panel * width, share, tile % lines, k_step)
-        } else if k_step == 1 {
+            (column + panel * width, *steps.places.get(share)?, tile % lines, k_step)
+        } else {
             // A line of one column after the other, and the next one with it, which processors fetch together.
             let line = 2 * (tile * group.len() + panel);
-            (column, if line * 64 < count * b.width { 0 } else { count }, line, n_step)
-        } else {
-            return None;
+            if k_step != 1 || line * 64 >= count * b.width {
+                return None;
+            }
+            (column, *steps.places.first()?, line, n_step)
         };
         if column >= product.n.len() {
             return None;
         }
-        let place = product.n.offset(0, column) + steps.places.get(place)?;
-        let from = b.data.wrapping_offset(place * b.width as isize).wrapping_add(line * 64);
+        let place = (product.n.offset(0, column) + place) * b.width as isize;
+        let from = b.data.wrapping_offset(place).wrapping_add(line * 64);
         Some(Ask { from, step: step * b.width as isize })
     }
 
