@@ -546,23 +546,6 @@ fn large_products_on_threads() {
     check([F32; 3], [1, 300, 150, 100], [ROW, ROW, ROW], &context);
 }
 
-/// Columns that kernels pack while they multiply them, and others; k and rows in parts.
-#[test]
-fn strips_of_columns() {
-    use Element::*;
-    for context in contexts() {
-        for sizes in [[1, 20, 293, 1540], [1, 13, 270, 1030], [1, 110, 258, 600], [1, 500, 260, 40]]
-        {
-            for elements in [[F32; 3], [F64; 3], [I32; 3]] {
-                check(elements, sizes, [ROW, ROW, ROW], &context);
-            }
-            check([F32; 3], sizes, [COLUMN, ROW, ROW], &context);
-            check([F32; 3], sizes, [ROW, COLUMN, ROW], &context);
-            check([BF16, BF16, F32], sizes, [ROW, COLUMN, ROW], &context);
-        }
-    }
-}
-
 /// Long sums of few rows and columns, which are cut into shares.
 #[test]
 fn long_sums() {
@@ -578,8 +561,8 @@ fn long_sums() {
     }
 }
 
-/// Products with more columns than rows: several blocks of k, rows in several parts, a last strip that
-/// fills no tile.
+/// Products with enough columns: those that kernels pack on the way, and others; several blocks of k, in several parts,
+/// rows in several parts, a last strip that fills no tile.
 #[test]
 fn wide_products_in_strips() {
     use Element::*;
@@ -590,6 +573,13 @@ fn wide_products_in_strips() {
             check(elements, sizes, [COLUMN, COLUMN, COLUMN], context);
         }
         check([BF16; 3], [2, 52, 260, 100], [ROW, ROW, ROW], context);
+        for sizes in [[1, 20, 293, 1540], [1, 110, 258, 600], [1, 500, 260, 40]] {
+            for left in [ROW, COLUMN] {
+                check([F32; 3], sizes, [left, ROW, ROW], context);
+                check([F32; 3], sizes, [left, COLUMN, ROW], context);
+            }
+            check([I32; 3], sizes, [ROW, ROW, ROW], context);
+        }
     }
 }
 
