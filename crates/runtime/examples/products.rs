@@ -1,5 +1,6 @@
 //! Times products of matrices beside what the machine can do: multiply-adds that stay in registers, and
-//! memory read in order. Best of many runs; arguments pick shapes by a part of their names.
+//! memory read in order. Best of many runs; arguments pick shapes by a part of their names, or name others of
+//! f32 by their sizes, as `tn:128x512x1024`: 128 rows and 512 columns of 1024 steps, the left operand turned.
 //!
 //! `turns=N` has N right operands, which take turns, as the weights of a network's layers do.
 //!
@@ -24,6 +25,7 @@ enum Order {
 
 use Order::{Columns, Rows};
 
+#[derive(Clone, Copy)]
 struct Case {
     name: &'static str,
     element: Element,
@@ -114,6 +116,20 @@ const CASES: &[Case] = &[
     case("tall_4096x256x256_bf16", Element::BF16, [1, 4096, 256, 256], Rows, Rows),
     case("nn_512_i32", Element::I32, [1, 512, 512, 512], Rows, Rows),
 ];
+
+/// A case that an argument describes.
+fn described(argument: &'static str) -> Option<Case> {
+    let (orders, sizes) = argument.split_once(':')?;
+    let [m, n, k, batch] =
+        match sizes.split('x').map(|size| size.parse()).collect::<Result<Vec<_>, _>>().ok()?[..] {
+            [m, n, k] => [m, n, k, 1],
+            [batch, m, n, k] => [m, n, k, batch],
+            _ => return None,
+        };
+    let order = |letter| if letter == b't' { Columns } else { Rows };
+    let &[left, right] = orders.as_bytes() else { return None };
+    Some(case(argument, Element::F32, [batch, m, n, k], order(left), order(right)))
+}
 
 /// Keeps going for a while and tells the best time. On one thread the time that the thread had counts,
 /// so that other programs disturb less.
@@ -236,7 +252,15 @@ fn main() {
         given.map_or(usual, |given| given.parse().expect("a number"))
     };
     let (threads, turns) = (number("threads=", 2), number("turns=", 1));
-    let names: Vec<&String> = arguments.iter().filter(|name| !name.contains('=')).collect();
+    let names: Vec<&'static str> = arguments
+        .into_iter()
+        .filter(|name| !name.contains('='))
+        .map(|name| &*name.leak())
+        .collect();
+    let named =
+        |case: &&Case| names.is_empty() || names.iter().any(|name| case.name.contains(name));
+    let cases =
+        CASES.iter().filter(named).copied().chain(names.iter().copied().filter_map(described));
     let context = Context::new(Some(Arc::clone(&Pool::with_threads(threads))));
     let peak = {
         let rounds = 1 << 16;
@@ -254,10 +278,7 @@ fn main() {
         println!("reading {name}: {:.1} GB/s", read_bandwidth(&context, bytes) / 1e9);
     }
     println!("{:28} {:>9} {:>9} {:>7} {:>8}", "", "ms", "GFLOP/s", "of peak", "GB/s");
-    for case in CASES {
-        if !names.is_empty() && !names.iter().any(|name| case.name.contains(name.as_str())) {
-            continue;
-        }
+    for case in cases {
         let [batch, m, n, k] = case.sizes;
         let result = match case.element {
             Element::I8 | Element::U8 => Element::I32,

@@ -41,7 +41,7 @@ const SPIN: Duration = Duration::from_micros(30);
 /// are that share a core with somebody else, end together, since the last pieces are small.
 const SHARES_PER_THREAD: usize = 2;
 /// Parts that a loop is made of for each thread, at most: the smallest pieces.
-const UNITS_PER_THREAD: usize = 16;
+const UNITS_PER_THREAD: usize = 64;
 /// The bit of [`Slot::inside`] that says that the caller sleeps until the last worker leaves.
 const CALLER_SLEEPS: u32 = 1 << 31;
 

@@ -24,7 +24,7 @@ use rxla_base::Result;
 use super::{Convolution, Method};
 use crate::context::Context;
 use crate::element::Elements;
-use crate::gemm::micro::strided::{self, Strided};
+use crate::gemm::micro::{Tile, strided};
 
 const LANES: usize = super::vector::MOST_LANES;
 /// Columns of a panel of products; every width of a micro-kernel divides it.
@@ -126,17 +126,11 @@ unsafe fn multiply(
         let (first, rows) = (edge(tile), edge(tile + 1) - edge(tile));
         for column in (0..width).step_by(2 * kernels.lanes) {
             let vectors = ((width - column) / kernels.lanes).min(2);
-            let tile = Strided {
-                k,
-                a: a.wrapping_add(first * a_row),
-                a_row,
-                a_step: 1,
-                b: b.wrapping_add(column),
-                b_step: width,
-                c: c.wrapping_add(first * c_row + column),
-                c_row: c_row as isize,
-                add: sum == Sum::GoesOn,
-            };
+            let left = (a.wrapping_add(first * a_row), 1);
+            let right = (b.wrapping_add(column), width as isize);
+            let into = (c.wrapping_add(first * c_row + column), c_row as isize);
+            let tile = Tile::new(k, left, right, into);
+            let tile = Tile { a_row, add: sum == Sum::GoesOn, ..tile };
             // SAFETY: the caller's promise.
             unsafe { kernels.run(vectors, rows, &tile) };
         }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::micro::strided::{self, Strided};
+use super::micro::{Tile, strided};
 use super::pack::{Steps, prefetch};
 use super::{Compute, Job, Rows, are_short};
 
@@ -36,13 +36,12 @@ pub(super) struct Panels<T> {
 
 impl<'a, T: Compute> Lines<'a, T> {
     /// For columns at these places of the result, all together if `dense`, if rows lie in lines and
-    /// are read where they are for so many panels.
+    /// are read where they are.
     pub(super) fn of(
         job: &Job<'_, T>,
         steps: &Steps,
         places: &'a [isize],
         dense: bool,
-        panels: usize,
     ) -> Option<Lines<'a, T>> {
         let (m, lanes) = (job.product.m, job.kernels.lanes);
         if job.direct || !dense || !places.len().is_multiple_of(lanes) {
@@ -52,7 +51,7 @@ impl<'a, T: Compute> Lines<'a, T> {
             return None;
         };
         let ends = [0, 1].map(|row| m.offset(0, row));
-        let (a, Rows::Apart(a_row)) = job.in_place(&ends, steps, panels)? else { return None };
+        let (a, Rows::Apart(a_row)) = job.in_place(&ends, steps)? else { return None };
         let c = job.product.c.wrapping_offset(m.offset(1, 0));
         Some(Lines { kernels, a, a_row, c, c_row, places, lanes })
     }
@@ -85,17 +84,11 @@ impl<'a, T: Compute> Lines<'a, T> {
                 let first = panel * width;
                 let vectors = (self.places.len() - first).min(width) / self.lanes;
                 let c = self.c.wrapping_offset(row as isize * self.c_row);
-                let task = Strided {
-                    k: b.values,
-                    a: self.a.wrapping_add(row * self.a_row),
-                    a_row: self.a_row,
-                    a_step: 1,
-                    b: b.b.wrapping_add(panel * b.size),
-                    b_step: b.step,
-                    c: c.wrapping_offset(self.places[first]),
-                    c_row: self.c_row,
-                    add: b.add,
-                };
+                let left = (self.a.wrapping_add(row * self.a_row), 1);
+                let right = (b.b.wrapping_add(panel * b.size), b.step as isize);
+                let into = (c.wrapping_offset(self.places[first]), self.c_row);
+                let task = Tile::new(b.values, left, right, into);
+                let task = Tile { a_row: self.a_row, add: b.add, ..task };
                 // SAFETY: the caller's promise; vectors are whole.
                 unsafe { self.kernels.run(vectors, height, &task) };
             }

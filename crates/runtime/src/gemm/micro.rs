@@ -7,12 +7,15 @@ use super::Compute;
 use super::sets::{self, Set};
 use super::units::{Halves, MixedBytes, Pair, Quad, SignedBytes};
 
-/// What a tile is computed from and where it goes. `a` holds `rows` values for each step of k; `b` one
-/// row of the tile for each step, `b_step` values apart. Every row of the sums begins as `start`, or as
-/// zeros if that is null. With `add` the tile is added to what is there.
+/// What a tile is computed from and where it goes. `a` holds a value of every row for each step of k, rows and steps so
+/// many values apart ([`Kernels::blocks`] say otherwise; rows lie together but for the kernels of [`strided`]); `b` one
+/// row of the tile for each step, `b_step` values apart. Every row of the sums begins as `start`, or as zeros if that is
+/// null. With `add` the tile is added to what is there.
 pub(crate) struct Tile<T> {
     pub k: usize,
     pub a: *const T,
+    pub a_row: usize,
+    pub a_step: usize,
     pub b: *const T,
     pub b_step: isize,
     pub start: *const T,
@@ -39,19 +42,16 @@ pub(crate) struct Ask {
 }
 
 impl<T> Tile<T> {
-    /// The same for rows of the left operand that lie so far apart where they are.
-    pub(crate) fn strided(&self, a_row: usize) -> strided::Strided<T> {
-        strided::Strided {
-            k: self.k,
-            a: self.a,
-            a_row,
-            a_step: 1,
-            b: self.b,
-            b_step: self.b_step as usize,
-            c: self.c,
-            c_row: self.c_step,
-            add: self.add,
-        }
+    /// A tile that replaces what is there, of operands and into rows whose steps are given with them; the left operand's
+    /// rows lie together.
+    pub(crate) fn new(
+        k: usize,
+        (a, a_step): (*const T, usize),
+        (b, b_step): (*const T, isize),
+        (c, c_step): (*mut T, isize),
+    ) -> Tile<T> {
+        let (start, keep) = (std::ptr::null(), std::ptr::null_mut());
+        Tile { k, a, a_row: 1, a_step, b, b_step, start, keep, c, c_step, add: false, ask: None }
     }
 }
 
@@ -140,14 +140,14 @@ unsafe fn plain<T: Compute, const LANES: usize, const ROWS: usize, const VECTORS
         }
         for i in 0..ROWS {
             // SAFETY: as above.
-            let x = unsafe { *a.add(i) };
+            let x = unsafe { *a.add(i * tile.a_row) };
             for j in 0..VECTORS {
                 for l in 0..LANES {
                     sums[i][j][l] = x.multiply_add(row[j][l], sums[i][j][l]);
                 }
             }
         }
-        a = a.wrapping_add(ROWS);
+        a = a.wrapping_add(tile.a_step);
         b = b.wrapping_offset(tile.b_step);
     }
     for i in 0..ROWS {
@@ -294,14 +294,16 @@ mod tests {
         }
     }
 
-    /// The left operand as the kernels want it, which lies step by step.
-    fn packed<T: Compute>(kernels: &Kernels<T>, a: &[T], rows: usize) -> Vec<T> {
+    /// The left operand, which lies step by step, as the kernels want it, and how far apart steps are.
+    fn packed<T: Compute>(kernels: &Kernels<T>, a: &[T], rows: usize) -> (Vec<T>, usize) {
         if !kernels.blocks {
-            return a.to_vec();
+            let apart = |step: &[T]| [step, &[T::ZERO; 3]].concat();
+            return (a.chunks(rows).flat_map(apart).collect(), rows + 3);
         }
         let blocks = a.chunks(16 * rows);
         let line = |block: &[T], i: usize| block.iter().skip(i).step_by(rows).copied().collect();
-        blocks.flat_map(|block| (0..rows).flat_map(move |i| -> Vec<T> { line(block, i) })).collect()
+        let line_by_line = |block| (0..rows).flat_map(move |i| -> Vec<T> { line(block, i) });
+        (blocks.flat_map(line_by_line).collect(), rows)
     }
 
     fn check_depth<T: Compute + std::fmt::Debug>(
@@ -314,7 +316,7 @@ mod tests {
             for rows in 1..=kernels.rows {
                 let width = vectors * kernels.lanes;
                 let a: Vec<T> = (0..depth * rows).map(number).collect();
-                let packed = packed(kernels, &a, rows);
+                let (packed, a_step) = packed(kernels, &a, rows);
                 let b: Vec<T> = (0..depth * width).map(|i| number(i * 3 + 1)).collect();
                 let first: Vec<T> = (0..width).map(|i| sum(i * 5 + 2)).collect();
                 for (add, begun) in [(false, false), (true, false), (false, true), (true, true)] {
@@ -324,18 +326,11 @@ mod tests {
                     }
                     let mut c: Vec<T> = (0..rows * width).map(sum).collect();
                     let start = c.clone();
-                    let tile = Tile {
-                        k: depth,
-                        a: packed.as_ptr(),
-                        b: b.as_ptr(),
-                        b_step: width as isize,
-                        start: if begun { first.as_ptr() } else { std::ptr::null() },
-                        keep: std::ptr::null_mut(),
-                        c: c.as_mut_ptr(),
-                        c_step: width as isize,
-                        add,
-                        ask: None,
-                    };
+                    let begins = if begun { first.as_ptr() } else { std::ptr::null() };
+                    let (from, into) =
+                        ((b.as_ptr(), width as isize), (c.as_mut_ptr(), width as isize));
+                    let tile = Tile::new(depth, (packed.as_ptr(), a_step), from, into);
+                    let tile = Tile { start: begins, add, ..tile };
                     // SAFETY: all is as large as the tile, and the processor has the set.
                     unsafe { kernels.table[vectors - 1][rows - 1](&tile) };
                     for (place, &value) in c.iter().enumerate() {
@@ -365,17 +360,9 @@ mod tests {
             let b: Vec<T> = (0..depth * b_step).map(|i| number(i * 3 + 1)).collect();
             let [mut sums, mut again] = [vec![T::ZERO; rows * width], vec![T::ZERO; rows * width]];
             let mut kept = vec![T::ZERO; depth * width + 1];
-            let tile = |b: *const T, b_step: usize, keep: *mut T, c: &mut [T]| Tile {
-                k: depth,
-                a: a.as_ptr(),
-                b,
-                b_step: b_step as isize,
-                start: std::ptr::null(),
-                keep,
-                c: c.as_mut_ptr(),
-                c_step: width as isize,
-                add: false,
-                ask: None,
+            let tile = |b: *const T, b_step: usize, keep: *mut T, c: &mut [T]| {
+                let (a, c) = ((a.as_ptr(), rows), (c.as_mut_ptr(), width as isize));
+                Tile { keep, ..Tile::new(depth, a, (b, b_step as isize), c) }
             };
             let kernel = kernels.table[vectors - 1][rows - 1];
             // SAFETY: all is as large as the tile, and the processor has the set.

@@ -322,9 +322,9 @@ struct Job<'a, T: 'static> {
 /// How a tile's rows of the left operand lie.
 #[derive(Clone, Copy)]
 enum Rows {
-    /// Packed.
-    Packed,
-    /// Where they are in the operand, so far from each other.
+    /// Step by step, and so far is one step from the next: the number of rows, where they are packed.
+    Together(usize),
+    /// Each with its steps together, and so far is one row from the next.
     Apart(usize),
 }
 
@@ -332,9 +332,6 @@ enum Rows {
 fn are_short(bytes: usize) -> bool {
     bytes <= 512 && sets::best() != Set::Avx512
 }
-
-/// Panels of columns up to which packing rows costs more than reading them in lines.
-const FEW_PANELS: usize = 8;
 
 impl<T: Compute> Job<'_, T> {
     /// The steps of the block of k that begins there, in both operands.
@@ -348,21 +345,32 @@ impl<T: Compute> Job<'_, T> {
         })
     }
 
-    /// Where rows at these places can be read without being packed, if that is the faster way for so many panels.
-    fn in_place(&self, rows: &[isize], steps: &Steps, panels: usize) -> Option<(*const T, Rows)> {
-        let a = self.product.a;
-        if panels > FEW_PANELS || !a.direct || !steps.is_one_run() || self.strided.is_none() {
-            return None;
-        }
-        let step = usize::try_from(is_arithmetic(rows)?).ok()?;
-        // Rows that far apart share a few places in the first cache, which may be fewer than they are.
-        const CROWDED: usize = 2048;
-        let crowded = (step * size_of::<T>()).is_multiple_of(CROWDED) && step > steps.places.len();
-        if crowded && self.kernels.rows > system::first_cache_ways() {
-            return None;
-        }
+    /// Where rows at these places begin, and how they are read there, if they need not be packed.
+    fn in_place(&self, rows: &[isize], steps: &Steps) -> Option<(*const T, Rows)> {
+        let Product { a, k, .. } = self.product;
+        let step = if steps.is_one_run() { 1 } else { k.stride(0)? };
+        let how = self.readable(is_arithmetic(rows)?, step)?;
         let start = rows.first()? + steps.places.first()?;
-        Some((a.data.cast::<T>().wrapping_offset(start), Rows::Apart(step)))
+        Some((a.data.cast::<T>().wrapping_offset(start), how))
+    }
+
+    /// How the left operand's rows are read where they are, if they, and their steps, are that far apart and need not be
+    /// packed: not if what a kernel reads again and again shares a few places in a cache, and so does not stay there.
+    fn readable(&self, row: isize, step: isize) -> Option<Rows> {
+        let [row, step] = [usize::try_from(row).ok()?, usize::try_from(step).ok()?];
+        if !self.product.a.direct {
+            return None;
+        }
+        let is_multiple = |distance: usize, of| (distance * size_of::<T>()).is_multiple_of(of);
+        if step == 1 {
+            // Rows that far apart have a few places in the first cache.
+            let crowded = is_multiple(row, 2048) && row > self.depth.min(self.product.k.len());
+            let bears = !crowded || self.kernels.rows <= system::first_cache_ways();
+            (bears && self.strided.is_some()).then_some(Rows::Apart(row))
+        } else {
+            // Steps, of which there are more, have a few in the second one.
+            (row == 1 && !is_multiple(step, 4096)).then_some(Rows::Together(step))
+        }
     }
 
     /// Where some steps of columns begin that can be read in lines without being packed: they lie together, and
@@ -451,7 +459,7 @@ impl<T: Compute> Job<'_, T> {
                 unsafe { (product.b.pack)(data, places, steps_b, lanes, panel_size, into) };
             };
             let add = block > 0;
-            let lines = Lines::of(self, steps_a, column_places, all_dense, panels);
+            let lines = Lines::of(self, steps_a, column_places, all_dense);
             let near = lines.as_ref().and_then(|_| self.near_columns(&columns, k0, depth));
             if near.is_none() {
                 let at_once = at_once(width, product.b.width);
@@ -478,13 +486,13 @@ impl<T: Compute> Job<'_, T> {
                 let (first, height) = (following.start, following.len());
                 following = following.end..edge(tiles.min(tile + 2));
                 product.m.offsets(0, first, height, row_places);
-                let in_place = self.in_place(row_places, steps_a, panels);
+                let in_place = self.in_place(row_places, steps_a);
                 let (a, how) = in_place.unwrap_or_else(|| {
                     // SAFETY: the room is large enough; the matrix is the caller's promise.
                     unsafe {
                         (product.a.pack)(product.a.data, row_places, steps_a, height, 0, left)
                     };
-                    (left.cast_const(), Rows::Packed)
+                    (left.cast_const(), Rows::Together(height))
                 });
                 product.m.offsets(1, first, height, row_places);
                 next_places.clear();
@@ -532,8 +540,8 @@ impl<T: Compute> Job<'_, T> {
             // SAFETY: the caller's promise.
             unsafe {
                 match (how, self.strided) {
-                    (Rows::Apart(step), Some(strided)) => {
-                        strided.run(vectors, rows.len(), &task.strided(step))
+                    (Rows::Apart(row), Some(strided)) => {
+                        strided.run(vectors, rows.len(), &Tile { a_row: row, ..*task })
                     }
                     _ => kernel(task),
                 }

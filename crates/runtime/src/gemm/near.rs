@@ -8,7 +8,8 @@ use rxla_base::Result;
 
 use super::axis::Axis;
 use super::grid::Grid;
-use super::micro::strided::{Kernels, Strided};
+use super::micro::Tile;
+use super::micro::strided::Kernels;
 use super::scatter::scatter;
 use super::{Compute, Job, Product, Workspace, out_of_memory, room};
 use crate::context::Context;
@@ -144,22 +145,13 @@ impl<'a, T: Compute> Near<'a, T> {
                     let (row, height) = (edge(tile), edge(tile + 1) - edge(tile));
                     let a = product.a.data.cast::<T>();
                     let c = product.c.wrapping_offset(row as isize * self.c_row);
-                    let mut task = Strided {
-                        k: depth,
-                        a: a.wrapping_add(row * self.a_row + k0 * self.a_step),
-                        a_row: self.a_row,
-                        a_step: self.a_step,
-                        b,
-                        b_step,
-                        c: c.wrapping_add(first),
-                        c_row: self.c_row,
-                        add: k0 > 0,
+                    let a = a.wrapping_add(row * self.a_row + k0 * self.a_step);
+                    let (into, add) = match whole {
+                        true => ((c.wrapping_add(first), self.c_row), k0 > 0),
+                        false => ((spare, width as isize), false),
                     };
-                    if !whole {
-                        task.c = spare;
-                        task.c_row = width as isize;
-                        task.add = false;
-                    }
+                    let task = Tile::new(depth, (a, self.a_step), (b, b_step as isize), into);
+                    let task = Tile { a_row: self.a_row, add, ..task };
                     // SAFETY: the caller's promise; what is packed or does not fit has room of its own.
                     unsafe {
                         kernels.run(vectors, height, &task);

@@ -72,18 +72,14 @@ impl<T: Compute> Job<'_, T> {
                     (b, width as isize, std::ptr::null_mut())
                 }
             };
-            let task = Tile {
-                k: packed.values,
-                a,
-                b,
-                b_step,
-                start: if T::HEAD > 0 { kept } else { std::ptr::null() },
-                keep,
-                c: spare,
-                c_step: columns.len().next_multiple_of(lanes) as isize,
-                add: packed.add,
-                ask,
+            let a_step = match how {
+                Rows::Together(step) => step,
+                Rows::Apart(_) => 1,
             };
+            let c = (spare, columns.len().next_multiple_of(lanes) as isize);
+            let start = if T::HEAD > 0 { kept } else { std::ptr::null() };
+            let task = Tile::new(packed.values, (a, a_step), (b, b_step), c);
+            let task = Tile { start, keep, add: packed.add, ask, ..task };
             (task, columns, packed.dense || is_arithmetic(columns) == Some(1))
         };
         if !self.kernels.blocks || packed.values <= CHUNK {

@@ -21,7 +21,7 @@ use crate::system;
 const LEAST_WORK: usize = if cfg!(test) { 1 << 22 } else { 1 << 23 };
 /// Bytes of the packed operand: more is done one part after the other.
 const MOST_BYTES: usize = if cfg!(test) { 1 << 17 } else { 8 << 20 };
-/// Tasks for each thread, so that nobody waits long for the last one.
+/// Tasks for each thread, at least, so that nobody waits long for the last one.
 const ROUNDS: usize = 6;
 /// Tiles that a task packs before it goes on to other columns.
 const MOST_TILES: usize = 8;
@@ -136,21 +136,19 @@ impl<T: Compute> Block<'_, T> {
     pub(super) unsafe fn multiply(&self, context: &Context) -> Result<()> {
         let Job { product, kernels, .. } = *self.job;
         let panels = self.panels();
-        // Tiles of nearly the same height.
         let tiles = product.m.len().div_ceil(kernels.rows);
-        let wanted = ROUNDS * context.threads();
-        let group = (tiles / wanted).clamp(1, MOST_TILES);
-        let groups = tiles.div_ceil(group);
         // Where there are few rows, columns are shared as well.
-        let sides = (wanted / groups).clamp(1, panels);
+        let sides = (ROUNDS * context.threads() / tiles).clamp(1, panels);
         let failed = AtomicBool::new(false);
-        context.parallel_for(groups * sides, 1, |begin, end| {
-            for task in begin..end {
-                let (row, side) = (task / sides, task % sides);
-                let tiles = row * tiles / groups..(row + 1) * tiles / groups;
+        context.parallel_for(tiles * sides, 1, |begin, end| {
+            let mut next = begin;
+            while next < end {
+                let (tile, side) = (next / sides, next % sides);
+                let some = if sides == 1 { MOST_TILES.min(end - next) } else { 1 };
+                next += some;
                 let panels = side * panels / sides..(side + 1) * panels / sides;
                 // SAFETY: the caller's promise; tasks write different parts of the result.
-                if unsafe { self.compute(tiles, panels) }.is_err() {
+                if unsafe { self.compute(tile..tile + some, panels) }.is_err() {
                     failed.store(true, Ordering::Relaxed);
                 }
             }
@@ -165,11 +163,10 @@ impl<T: Compute> Block<'_, T> {
     /// As for [`super::multiply`]; the panels are packed.
     unsafe fn compute(&self, tiles: Range<usize>, panels: Range<usize>) -> Result<()> {
         let Job { product, kernels, .. } = *self.job;
+        // Tiles of nearly the same height.
         let all = product.m.len().div_ceil(kernels.rows);
         let edge = |tile: usize| tile * product.m.len() / all;
-        if let Some(lines) =
-            Lines::of(self.job, &self.steps[0], self.places, self.dense, panels.len())
-        {
+        if let Some(lines) = Lines::of(self.job, &self.steps[0], self.places, self.dense) {
             let (size, values) = (self.panel_step, self.values);
             let step = 2 * kernels.lanes;
             let b = Panels { b: self.packed.get(), size, step, values, add: self.add };
@@ -191,7 +188,7 @@ impl<T: Compute> Block<'_, T> {
             for (number, tile) in tiles.clone().enumerate() {
                 let height = edge(tile + 1) - edge(tile);
                 product.m.offsets(0, edge(tile), height, &mut places);
-                let in_place = self.job.in_place(&places, &self.steps[0], panels.len());
+                let in_place = self.job.in_place(&places, &self.steps[0]);
                 let a = in_place.unwrap_or_else(|| {
                     let packed = left.wrapping_add(number * tile_size);
                     if first == panels.start {
@@ -199,7 +196,7 @@ impl<T: Compute> Block<'_, T> {
                         // SAFETY: the room is large enough; the matrix is the caller's promise.
                         unsafe { (product.a.pack)(data, &places, steps, height, 0, packed) };
                     }
-                    (packed.cast_const(), Rows::Packed)
+                    (packed.cast_const(), Rows::Together(height))
                 });
                 next_places.clear();
                 if fetches && first == panels.start && tile + 1 < tiles.end {

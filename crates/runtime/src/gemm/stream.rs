@@ -101,21 +101,14 @@ impl<T: Compute> Job<'_, T> {
                     for tile in 0..tiles {
                         let rows = &row_places[edge(tile)..edge(tile + 1)];
                         let a = edge(tile) * (k1 - k0) + (some.start - k0) * rows.len();
-                        let task = Tile {
-                            k: some.len(),
-                            a: left.wrapping_add(a).cast_const(),
-                            b,
-                            b_step,
-                            start: std::ptr::null(),
-                            keep: std::ptr::null_mut(),
-                            c: spare,
-                            c_step: (vectors * lanes) as isize,
-                            add: some.start > 0,
-                            ask: None,
-                        };
+                        let a = (left.wrapping_add(a).cast_const(), rows.len());
+                        let c = (spare, (vectors * lanes) as isize);
+                        let how = Rows::Together(rows.len());
+                        let task = Tile::new(some.len(), a, (b, b_step), c);
+                        let task = Tile { add: some.start > 0, ..task };
                         let row_step = is_arithmetic(rows);
                         // SAFETY: packed above, or the caller's promise, as the result is; there is room.
-                        unsafe { self.put(task, Rows::Packed, rows, row_step, columns, dense) };
+                        unsafe { self.put(task, how, rows, row_step, columns, dense) };
                     }
                 }
             }

@@ -35,7 +35,23 @@ pub(super) fn pays<T: Compute>(job: &Job<'_, T>) -> bool {
     let work = m.saturating_mul(n).saturating_mul(k);
     let width = 2 * job.kernels.lanes;
     let least = if has_lines(job) { LEAST_ROWS } else { 4 * job.kernels.rows };
-    work >= LEAST_WORK && m >= least && 2 * n >= m.max(16 * width)
+    let (least_columns, most_rows) = match near_rows(job) {
+        Some(Rows::Apart(_)) => (2 * width, n),
+        Some(Rows::Together(_)) => (2 * width, 2 * n),
+        None => (8 * width, 2 * n),
+    };
+    work >= LEAST_WORK && n >= least_columns && (least..=most_rows).contains(&m)
+}
+
+/// How the left operand is read where it is, by every panel anew, if what of it a panel is multiplied with stays near.
+fn near_rows<T: Compute>(job: &Job<'_, T>) -> Option<Rows> {
+    let Product { m, k, .. } = job.product;
+    let how = job.readable(m.stride(0)?, k.stride(0)?)?;
+    let (steps, most) = match how {
+        Rows::Apart(_) => (k.len(), MOST_BYTES),
+        Rows::Together(_) => (job.depth.min(k.len()), system::second_cache() / 2),
+    };
+    (m.len().saturating_mul(steps).saturating_mul(size_of::<T>()) <= most).then_some(how)
 }
 
 /// Whether it is the faster way even where [`super::shares`] would do: rows lie in lines as well, and there are columns
@@ -68,17 +84,26 @@ pub(super) unsafe fn multiply<T: Compute>(context: &Context, job: &Job<'_, T>) -
     let values = depth.min(k).div_ceil(T::STEPS);
     let tile_size = kernels.rows * values;
     let tiles = m.div_ceil(kernels.rows);
+    let near_rows = near_rows(job);
     // Parts of nearly the same size: of k, so that the right operand is packed once, and if need be of the rows, too.
-    let most = MOST_BYTES / (tile_size * size_of::<T>());
+    let most = match near_rows {
+        Some(_) => usize::MAX,
+        None => MOST_BYTES / (tile_size * size_of::<T>()),
+    };
     let turns = blocks.len().div_ceil((most / tiles).clamp(1, blocks.len()));
     let steps = blocks.len().div_ceil(turns);
     let parts = tiles.div_ceil((most / steps).clamp(1, tiles));
-    let packed = scratch::<T>(tiles.div_ceil(parts) * steps * tile_size)?;
+    let room = if near_rows.is_some() { 0 } else { tiles.div_ceil(parts) * steps * tile_size };
+    let room = scratch::<T>(room)?;
+    let left = match near_rows {
+        Some(how) => Left::InPlace(how),
+        None => Left::Packed(Address(room.as_ptr().cast())),
+    };
     let panel_size = 2 * kernels.lanes * (values + T::HEAD);
     let panels = n.div_ceil(2 * kernels.lanes);
     // As many panels as stay in the second cache beside what is asked for in their place, and the rows that go by. The
     // more steps a value holds, the sooner the rows have gone by, so that panels have to be more for them.
-    let keeps = system::second_cache() / 8 * T::STEPS;
+    let keeps = system::second_cache() / 4 * T::STEPS;
     let near = (keeps / (panel_size * size_of::<T>())).max(1);
     // Work is handed out in pieces: some rows of a panel.
     let pieces = (UNITS * context.threads()).div_ceil(panels).clamp(1, MOST_PIECES.min(tiles));
@@ -91,18 +116,20 @@ pub(super) unsafe fn multiply<T: Compute>(context: &Context, job: &Job<'_, T>) -
             add: first > 0,
             tiles: part * tiles / parts..(part + 1) * tiles / parts,
             all: tiles,
-            packed: Address(packed.as_ptr().cast()),
+            left,
             tile_size,
             panel_size,
         };
-        // A thread's attention is worth so many values.
-        let grain = ((1 << 14) / tile_size).max(1);
-        context.parallel_for(part.tiles.len() * part.blocks.len(), grain, |begin, end| {
-            for number in begin..end {
-                // SAFETY: every tile has room of its own; the matrix is the caller's promise.
-                unsafe { part.pack(number) };
-            }
-        });
+        if let Left::Packed(packed) = left {
+            // A thread's attention is worth so many values.
+            let grain = ((1 << 14) / tile_size).max(1);
+            context.parallel_for(part.tiles.len() * part.blocks.len(), grain, |begin, end| {
+                for number in begin..end {
+                    // SAFETY: every tile has room of its own; the matrix is the caller's promise.
+                    unsafe { part.pack(number, packed) };
+                }
+            });
+        }
         let failed = AtomicBool::new(false);
         context.parallel_for(panels * pieces, 1, |begin, end| {
             let mut next = begin;
@@ -128,6 +155,14 @@ pub(super) unsafe fn multiply<T: Compute>(context: &Context, job: &Job<'_, T>) -
     Ok(())
 }
 
+/// Where the left operand is.
+#[derive(Clone, Copy)]
+enum Left<T> {
+    /// Of each tile its blocks of k, one after the other.
+    Packed(Address<T>),
+    InPlace(Rows),
+}
+
 /// Some tiles of rows, over some of k.
 struct Part<'a, T: 'static> {
     job: &'a Job<'a, T>,
@@ -138,8 +173,7 @@ struct Part<'a, T: 'static> {
     tiles: Range<usize>,
     /// Tiles of the whole matrix.
     all: usize,
-    /// Of each tile its blocks.
-    packed: Address<T>,
+    left: Left<T>,
     tile_size: usize,
     panel_size: usize,
 }
@@ -157,24 +191,36 @@ impl<T: Compute> Part<'_, T> {
         edge(pieces.start)..edge(pieces.end)
     }
 
-    /// Where a block of a tile is packed.
-    fn place(&self, tile: usize, block: usize) -> *mut T {
-        let number = (tile - self.tiles.start) * self.blocks.len() + block;
-        self.packed.get().wrapping_add(number * self.tile_size)
+    /// A block of a tile.
+    fn left(&self, tile: usize, block: usize) -> (*const T, Rows) {
+        let rows = self.rows(tile);
+        match self.left {
+            Left::Packed(packed) => {
+                let number = (tile - self.tiles.start) * self.blocks.len() + block;
+                let place = packed.get().wrapping_add(number * self.tile_size);
+                (place.cast_const(), Rows::Together(rows.len()))
+            }
+            Left::InPlace(how) => {
+                let Product { a, m, .. } = self.job.product;
+                let place = m.offset(0, rows.start) + self.blocks[block][0].places[0];
+                (a.data.cast::<T>().wrapping_offset(place), how)
+            }
+        }
     }
 
     /// # Safety
     ///
     /// As for [`super::multiply`]; nobody else packs this block of a tile.
-    unsafe fn pack(&self, number: usize) {
+    unsafe fn pack(&self, number: usize, packed: Address<T>) {
         let (tile, block) =
             (self.tiles.start + number / self.blocks.len(), number % self.blocks.len());
         let (a, rows) = (self.job.product.a, self.rows(tile));
         let mut places = Vec::new();
         self.job.product.m.offsets(0, rows.start, rows.len(), &mut places);
         let steps = &self.blocks[block][0];
+        let into = packed.get().wrapping_add(number * self.tile_size);
         // SAFETY: the room is large enough; the matrix is the caller's promise.
-        unsafe { (a.pack)(a.data, &places, steps, rows.len(), 0, self.place(tile, block)) };
+        unsafe { (a.pack)(a.data, &places, steps, rows.len(), 0, into) };
     }
 
     /// What memory is asked for while a tile is multiplied with one of a group of panels: some lines of what is packed
@@ -261,7 +307,7 @@ impl<T: Compute> Part<'_, T> {
             for tile in tiles.clone() {
                 let range = self.rows(tile);
                 product.m.offsets(1, range.start, range.len(), &mut rows);
-                let a = (self.place(tile, block).cast_const(), Rows::Packed);
+                let a = self.left(tile, block);
                 let before = |panel: usize| {
                     let (group, block) = next.as_ref()?;
                     self.ask(group, panel, *block, tile - tiles.start)

@@ -232,18 +232,11 @@ pub(super) unsafe fn product<T: Number>(
     assert!(left.len() >= rows * depth);
     for first in (0..rows).step_by(kernels.rows) {
         let height = kernels.rows.min(rows - first);
-        let tile = Tile {
-            k: depth * T::PARTS,
-            a: left[first * depth..].as_ptr().cast::<T::Part>(),
-            b: right.row(from).cast::<T::Part>().cast_const(),
-            b_step: right.width as isize,
-            start: std::ptr::null(),
-            keep: std::ptr::null_mut(),
-            c: into.row(first).cast::<T::Part>(),
-            c_step: (into.width * T::PARTS) as isize,
-            add: what == Into::Sums,
-            ask: None,
-        };
+        let a = left[first * depth..].as_ptr().cast::<T::Part>();
+        let b = right.row(from).cast::<T::Part>().cast_const();
+        let c = (into.row(first).cast::<T::Part>(), (into.width * T::PARTS) as isize);
+        let tile = Tile::new(depth * T::PARTS, (a, height), (b, right.width as isize), c);
+        let tile = Tile { add: what == Into::Sums, ..tile };
         // SAFETY: packed so; the panels have these rows.
         unsafe { kernels.table[right.width / kernels.lanes - 1][height - 1](&tile) };
     }

@@ -161,18 +161,12 @@ impl<T: Number> Triangle<T> {
         }
         let kernels = kernels::<T>();
         let height = kernels.rows.min(self.size - first);
-        let tile = Tile {
-            k: (end - begin) * T::PARTS,
-            a: self.left(first / kernels.rows, height, begin).cast::<T::Part>().cast_const(),
-            b: panel.row(begin).cast::<T::Part>().cast_const(),
-            b_step: panel.width as isize,
-            start: std::ptr::null(),
-            keep: std::ptr::null_mut(),
-            c: panel.row(first).cast::<T::Part>(),
-            c_step: (panel.width * T::PARTS) as isize,
-            add: true,
-            ask: None,
-        };
+        let a = self.left(first / kernels.rows, height, begin).cast::<T::Part>().cast_const();
+        let b = panel.row(begin).cast::<T::Part>().cast_const();
+        let c = (panel.row(first).cast::<T::Part>(), (panel.width * T::PARTS) as isize);
+        let depth = (end - begin) * T::PARTS;
+        let tile = Tile::new(depth, (a, height), (b, panel.width as isize), c);
+        let tile = Tile { add: true, ..tile };
         // SAFETY: packed so; the panel has these rows.
         unsafe { kernels.table[panel.width / kernels.lanes - 1][height - 1](&tile) };
     }

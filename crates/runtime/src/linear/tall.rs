@@ -134,18 +134,12 @@ impl<'a, T: Number> Tall<'a, T> {
             let mut row = begin;
             while row < self.rows {
                 let vectors = if row + 2 * kernels.lanes <= stride { 2 } else { 1 };
-                let tile = Tile {
-                    k: depth,
-                    a: packed.as_ptr().cast::<T::Part>(),
-                    b: values.wrapping_add(known.start * stride + row).cast::<T::Part>(),
-                    b_step: stride as isize,
-                    start: std::ptr::null(),
-                    keep: std::ptr::null_mut(),
-                    c: values.wrapping_add(first * stride + row).cast::<T::Part>(),
-                    c_step: stride as isize,
-                    add: true,
-                    ask: None,
-                };
+                let a = packed.as_ptr().cast::<T::Part>();
+                let [b, c] = [known.start, first]
+                    .map(|column| values.wrapping_add(column * stride + row).cast::<T::Part>());
+                let step = stride as isize;
+                let tile = Tile::new(depth, (a, height), (b.cast_const(), step), (c, step));
+                let tile = Tile { add: true, ..tile };
                 // SAFETY: packed so; the last vector ends with its column, or before.
                 unsafe { kernels.table[vectors - 1][height - 1](&tile) };
                 row += vectors * kernels.lanes;

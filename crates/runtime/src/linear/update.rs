@@ -77,18 +77,13 @@ impl<T: Number> Update<T> {
             let panel = panel(index);
             let begin = index * columns;
             let count = panel.columns().min(self.columns - begin);
-            let mut tile = Tile {
-                k: self.width * T::PARTS,
-                a: left.as_ptr().cast::<T::Part>(),
-                b: panel.row(0).cast::<T::Part>().cast_const(),
-                b_step: panel.width as isize,
-                start: std::ptr::null(),
-                keep: std::ptr::null_mut(),
-                c: self.rest.at(first, begin).cast::<T::Part>(),
-                c_step: self.rest.row * T::PARTS as isize,
-                add: true,
-                ask: None,
-            };
+            let a = left.as_ptr().cast::<T::Part>();
+            let b = panel.row(0).cast::<T::Part>().cast_const();
+            let row = self.rest.row * T::PARTS as isize;
+            let c = (self.rest.at(first, begin).cast::<T::Part>(), row);
+            let depth = self.width * T::PARTS;
+            let mut tile = Tile::new(depth, (a, height), (b, panel.width as isize), c);
+            tile.add = true;
             let kernel = kernels.table[panel.width / kernels.lanes - 1][height - 1];
             if count == panel.columns() {
                 // SAFETY: packed so; the tile is in the matrix.

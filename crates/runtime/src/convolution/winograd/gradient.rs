@@ -14,7 +14,8 @@ use super::{LEAST_FEATURES, PANEL, POINTS, Patches, row};
 use crate::context::Context;
 use crate::convolution::pictures::{Lanes, Pictures};
 use crate::convolution::{Convolution, Spatial};
-use crate::gemm::micro::strided::{self, Strided};
+use crate::gemm::Compute;
+use crate::gemm::micro::Tile;
 use crate::gemm::{Address, out_of_memory, scratch};
 use crate::system;
 
@@ -273,7 +274,7 @@ impl Work {
     ///
     /// The part is transformed, and nobody else has this task.
     unsafe fn multiply(&self, count: usize, task: usize, add: bool) {
-        let kernels = strided::for_f32();
+        let kernels = f32::kernels();
         let (images, outputs) = (self.elements.lanes, self.taps.lanes);
         let panels = outputs.div_ceil(PANEL);
         let (point, panel) = (task / panels, task % panels);
@@ -284,20 +285,14 @@ impl Work {
         let edge = |tile: usize| tile * images / tiles;
         for column in (0..PANEL).step_by(2 * kernels.lanes) {
             for tile in 0..tiles {
-                let first = edge(tile);
-                let strided = Strided {
-                    k: count,
-                    a: a.wrapping_add(first).cast_const(),
-                    a_row: 1,
-                    a_step: self.rows[0],
-                    b: b.wrapping_add(panel * PANEL + column).cast_const(),
-                    b_step: self.rows[1],
-                    c: sums.wrapping_add(first * self.rows[1] + column),
-                    c_row: self.rows[1] as isize,
-                    add,
-                };
+                let (first, height) = (edge(tile), edge(tile + 1) - edge(tile));
+                let step = self.rows[1] as isize;
+                let left = (a.wrapping_add(first).cast_const(), self.rows[0]);
+                let right = (b.wrapping_add(panel * PANEL + column).cast_const(), step);
+                let into = (sums.wrapping_add(first * self.rows[1] + column), step);
+                let tile = Tile { add, ..Tile::new(count, left, right, into) };
                 // SAFETY: the caller's promise; rows have room for whole panels.
-                unsafe { kernels.run(2, edge(tile + 1) - first, &strided) };
+                unsafe { kernels.table[1][height - 1](&tile) };
             }
         }
     }

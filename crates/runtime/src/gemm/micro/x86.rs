@@ -11,8 +11,9 @@ const AHEAD: isize = 12;
 /// The same for columns that come from where the program has them.
 const FAR_AHEAD: isize = 64;
 
+/// Kernels for rows of the left operand that lie together, or apart.
 macro_rules! kernel {
-    ($name:ident, $features:literal, $scalar:ty, $lanes:literal, $vector:ty,
+    ($apart:literal, $name:ident, $features:literal, $scalar:ty, $lanes:literal, $vector:ty,
      $zero:path, $load:path, $store:path, $splat:path, $fma:path, $add:path) => {
         /// # Safety
         ///
@@ -34,25 +35,34 @@ macro_rules! kernel {
                     }
                 }
             }
-            for i in 0..ROWS {
+            // Products whose rows are read where they are may be so short that to ask for more than they read shows.
+            let asked = if $apart { 0 } else { ROWS };
+            for i in 0..asked {
                 let c = tile.c.wrapping_offset(i as isize * tile.c_step);
                 for j in 0..VECTORS {
                     _mm_prefetch::<_MM_HINT_T0>(c.wrapping_add(j * $lanes).cast());
                 }
             }
-            let (mut a, mut b, mut keep) = (tile.a, tile.b, tile.keep);
-            let at_hand = Ask { from: a.cast(), step: 0 };
+            // Of rows that are apart every third has an address of its own: the two after it are reached by what an
+            // instruction can add to an address, so that all fit into registers.
+            let third = if $apart { 3 * tile.a_row } else { 0 };
+            let mut a: [*const $scalar; 4] =
+                std::array::from_fn(|number| tile.a.wrapping_add(number * third));
+            let (mut b, mut keep) = (tile.b, tile.keep);
+            let at_hand = Ask { from: tile.a.cast(), step: 0 };
             let Ask { from: mut wanted, step: apart } = tile.ask.unwrap_or(at_hand);
-            let mut step = |fetch: bool| {
+            let mut step = |fetch: bool, keeps: bool| {
                 // Columns push tiles out of the first cache.
-                if fetch && $lanes >= LINE {
-                    _mm_prefetch::<_MM_HINT_T0>(a.wrapping_add(AHEAD as usize * ROWS).cast());
+                if fetch && $lanes >= LINE && !$apart {
+                    _mm_prefetch::<_MM_HINT_T0>(
+                        a[0].wrapping_add(AHEAD as usize * tile.a_step).cast(),
+                    );
                 }
                 let mut row: [$vector; VECTORS] = [$zero(); VECTORS];
                 for j in 0..VECTORS {
                     // SAFETY: the tile's promise: so many values at each step.
                     row[j] = unsafe { $load(b.add(j * $lanes)) };
-                    if !keep.is_null() {
+                    if keeps && !keep.is_null() {
                         // SAFETY: the tile's promise: there is room for all rows.
                         unsafe { $store(keep, row[j]) };
                         keep = keep.wrapping_add($lanes);
@@ -68,12 +78,17 @@ macro_rules! kernel {
                 }
                 for i in 0..ROWS {
                     // SAFETY: as above.
-                    let x = $splat(unsafe { *a.add(i) });
+                    let place = if $apart {
+                        a[i / 3].wrapping_add(i % 3 * tile.a_row)
+                    } else {
+                        a[0].wrapping_add(i)
+                    };
+                    let x = $splat(unsafe { *place });
                     for j in 0..VECTORS {
                         sums[i][j] = $fma(x, row[j], sums[i][j]);
                     }
                 }
-                a = a.wrapping_add(ROWS);
+                a = a.map(|a| a.wrapping_add(tile.a_step));
                 b = b.wrapping_offset(tile.b_step);
             };
             let mut ask = || {
@@ -81,12 +96,17 @@ macro_rules! kernel {
                 wanted = wanted.wrapping_offset(apart);
             };
             let mut left = tile.k;
+            if $apart && tile.keep.is_null() && tile.ask.is_none() {
+                for _ in 0..std::mem::take(&mut left) {
+                    step(false, false);
+                }
+            }
             if UNROLLED > 1 && tile.b_step == ($lanes * VECTORS) as isize {
                 while left >= UNROLLED {
                     left -= UNROLLED;
                     ask();
                     for _ in 0..UNROLLED {
-                        step(false);
+                        step(false, true);
                     }
                 }
             }
@@ -95,7 +115,7 @@ macro_rules! kernel {
                 let some = left.min(ASKING);
                 left -= some;
                 for _ in 0..some {
-                    step(true);
+                    step(!$apart, true);
                 }
             }
             for i in 0..ROWS {
@@ -160,7 +180,13 @@ macro_rules! integers {
     };
 }
 
-floats!(kernel);
+macro_rules! together {
+    ($($what:tt)*) => {
+        kernel!(false, $($what)*);
+    };
+}
+
+floats!(together);
 
 integers!(
     words_512,
@@ -249,7 +275,7 @@ integers!(
     _mm512_add_ps
 );
 
-kernel!(
+together!(
     i32_avx512,
     "avx512f",
     i32,
@@ -262,7 +288,7 @@ kernel!(
     words_512::multiply,
     words_512::add
 );
-kernel!(
+together!(
     i32_avx2,
     "avx2",
     i32,
@@ -275,7 +301,7 @@ kernel!(
     words_256::multiply,
     words_256::add
 );
-kernel!(
+together!(
     i64_avx512,
     "avx512f,avx512dq",
     i64,
@@ -288,7 +314,7 @@ kernel!(
     longs_512::multiply,
     longs_512::add
 );
-kernel!(
+together!(
     pairs_vnni,
     "avx512f,avx512vnni",
     Pair,
@@ -301,7 +327,7 @@ kernel!(
     pairs_512::multiply,
     pairs_512::add
 );
-kernel!(
+together!(
     pairs_avx2,
     "avx2",
     Pair,
@@ -314,7 +340,7 @@ kernel!(
     pairs_256::multiply,
     pairs_256::add
 );
-kernel!(
+together!(
     quads_vnni,
     "avx512f,avx512vnni",
     Quad,
@@ -327,7 +353,7 @@ kernel!(
     quads_512::multiply,
     quads_512::add
 );
-kernel!(
+together!(
     halves_bf16,
     "avx512f,avx512bf16",
     Halves,
@@ -374,3 +400,26 @@ pub(super) static I64_AVX2: Kernels<i64> =
     Kernels { lanes: 4, rows: 4, table: table!(i64_avx2, four rows), blocks: false };
 pub(super) static PAIRS_AVX2: Kernels<Pair> =
     Kernels { lanes: 8, rows: 6, table: table!(pairs_avx2, six rows), blocks: false };
+
+/// Kernels for rows that lie apart; see [`super::strided`].
+pub(super) mod apart {
+    use super::super::strided::Kernels;
+    use super::*;
+
+    macro_rules! apart {
+        ($($what:tt)*) => {
+            kernel!(true, $($what)*);
+        };
+    }
+
+    floats!(apart);
+
+    pub(in super::super) static F32_AVX512: Kernels<f32> =
+        Kernels { lanes: 16, rows: 12, table: table!(f32_avx512, twelve rows) };
+    pub(in super::super) static F64_AVX512: Kernels<f64> =
+        Kernels { lanes: 8, rows: 12, table: table!(f64_avx512, twelve rows) };
+    pub(in super::super) static F32_AVX2: Kernels<f32> =
+        Kernels { lanes: 8, rows: 6, table: table!(f32_avx2, six rows) };
+    pub(in super::super) static F64_AVX2: Kernels<f64> =
+        Kernels { lanes: 4, rows: 6, table: table!(f64_avx2, six rows) };
+}
