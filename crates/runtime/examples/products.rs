@@ -2,9 +2,10 @@
 //! memory read in order. Best of many runs; arguments pick shapes by a part of their names, or name others of
 //! f32 by their sizes, as `tn:128x512x1024`: 128 rows and 512 columns of 1024 steps, the left operand turned.
 //!
-//! `turns=N` has N right operands, which take turns, as the weights of a network's layers do.
+//! `turns=N` has N right operands, which take turns, as the weights of a network's layers do; `fresh=1` has the left one
+//! written anew before each run, by all threads, as the operation before it in a program does.
 //!
-//!     cargo run --release -p rxla-runtime --example products [threads=N] [turns=N] [NAME…]
+//!     cargo run --release -p rxla-runtime --example products [threads=N] [turns=N] [fresh=1] [NAME…]
 
 #![allow(unsafe_code, clippy::print_stdout)]
 
@@ -133,7 +134,7 @@ fn described(argument: &'static str) -> Option<Case> {
 
 /// Keeps going for a while and tells the best time. On one thread the time that the thread had counts,
 /// so that other programs disturb less.
-fn best(threads: usize, mut run: impl FnMut()) -> Duration {
+fn best(threads: usize, mut before: impl FnMut(), mut run: impl FnMut()) -> Duration {
     let clock = if threads == 1 { libc::CLOCK_THREAD_CPUTIME_ID } else { libc::CLOCK_MONOTONIC };
     let now = || {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -144,6 +145,7 @@ fn best(threads: usize, mut run: impl FnMut()) -> Duration {
     let (mut best, start) = (Duration::MAX, now());
     let mut runs = 0;
     while runs < 5 || now() - start < Duration::from_millis(300) {
+        before();
         let begin = now();
         run();
         best = best.min(now() - begin);
@@ -223,18 +225,22 @@ fn read_bandwidth(context: &Context, bytes: usize) -> f64 {
     let block = filled(bytes);
     // SAFETY: so many bytes, written just now, and aligned to 64.
     let words = unsafe { std::slice::from_raw_parts(block.as_ptr().cast::<u64>(), bytes / 8) };
-    let time = best(context.threads(), || {
-        context.parallel_for(words.len(), 1 << 15, |begin, end| {
-            let words = &words[begin..end];
-            #[cfg(target_arch = "x86_64")]
-            if is_x86_feature_detected!("avx2") {
-                // SAFETY: just detected.
-                black_box(unsafe { sum_avx2(words) });
-                return;
-            }
-            black_box(sum(words));
-        });
-    });
+    let time = best(
+        context.threads(),
+        || (),
+        || {
+            context.parallel_for(words.len(), 1 << 15, |begin, end| {
+                let words = &words[begin..end];
+                #[cfg(target_arch = "x86_64")]
+                if is_x86_feature_detected!("avx2") {
+                    // SAFETY: just detected.
+                    black_box(unsafe { sum_avx2(words) });
+                    return;
+                }
+                black_box(sum(words));
+            });
+        },
+    );
     bytes as f64 / time.as_secs_f64()
 }
 
@@ -252,6 +258,7 @@ fn main() {
         given.map_or(usual, |given| given.parse().expect("a number"))
     };
     let (threads, turns) = (number("threads=", 2), number("turns=", 1));
+    let fresh = number("fresh=", 0) > 0;
     let names: Vec<&'static str> = arguments
         .into_iter()
         .filter(|name| !name.contains('='))
@@ -264,13 +271,17 @@ fn main() {
     let context = Context::new(Some(Arc::clone(&Pool::with_threads(threads))));
     let peak = {
         let rounds = 1 << 16;
-        let time = best(context.threads(), || {
-            context.parallel_for(threads, 1, |begin, end| {
-                for _ in begin..end {
-                    black_box(multiply_adds_best(black_box(rounds)));
-                }
-            });
-        });
+        let time = best(
+            context.threads(),
+            || (),
+            || {
+                context.parallel_for(threads, 1, |begin, end| {
+                    for _ in begin..end {
+                        black_box(multiply_adds_best(black_box(rounds)));
+                    }
+                });
+            },
+        );
         2.0 * (threads * multiply_adds_best(rounds)) as f64 / time.as_secs_f64()
     };
     println!("peak {:.0} GFLOP/s of f32 on {threads} threads", peak / 1e9);
@@ -304,7 +315,14 @@ fn main() {
         let mut right = rights.iter().cycle();
         let target = filled(batch * m * n * result.byte_width());
         let code = dot.encode().expect("a product");
-        let time = best(context.threads(), || {
+        let write = || {
+            let count = if fresh { left.len() } else { 0 };
+            context.parallel_for(count, 1 << 14, |begin, end| {
+                // SAFETY: bytes of the block, of each piece those that no other has.
+                unsafe { left.as_ptr().wrapping_add(begin).write_bytes(1, end - begin) };
+            });
+        };
+        let time = best(context.threads(), write, || {
             let right = right.next().expect("one at least");
             // SAFETY: the blocks are as large as the description says.
             let status = unsafe {

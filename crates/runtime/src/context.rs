@@ -53,6 +53,15 @@ impl Context {
         self.pool.as_ref().map_or(1, |pool| pool.threads())
     }
 
+    /// Runs `work(begin, end)` for pieces that cover `0..count`; see [`Pool::parallel_for_each`].
+    pub fn parallel_for_each(&self, count: usize, work: impl Fn(usize, usize) + Sync) {
+        match &self.pool {
+            Some(pool) => pool.parallel_for_each(count, work),
+            None if count > 0 => work(0, count),
+            None => {}
+        }
+    }
+
     /// Runs `work(begin, end)` for pieces that cover `0..count`; see [`Pool::parallel_for`].
     pub fn parallel_for(&self, count: usize, grain: usize, work: impl Fn(usize, usize) + Sync) {
         match &self.pool {

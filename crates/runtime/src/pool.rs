@@ -41,7 +41,9 @@ const SPIN: Duration = Duration::from_micros(30);
 /// are that share a core with somebody else, end together, since the last pieces are small.
 const SHARES_PER_THREAD: usize = 2;
 /// Parts that a loop is made of for each thread, at most: the smallest pieces.
-const UNITS_PER_THREAD: usize = 64;
+const UNITS_PER_THREAD: usize = 16;
+/// The same for indices that are much work each.
+const FINE_UNITS_PER_THREAD: usize = 64;
 /// The bit of [`Slot::inside`] that says that the caller sleeps until the last worker leaves.
 const CALLER_SLEEPS: u32 = 1 << 31;
 
@@ -149,6 +151,22 @@ impl Pool {
     /// Runs `work(begin, end)` for pieces that cover `0..count`. If one panics, so does this, after
     /// the other pieces are done.
     pub fn parallel_for<F: Fn(usize, usize) + Sync>(&self, count: usize, grain: usize, work: F) {
+        self.parallel_for_in_units(count, grain, UNITS_PER_THREAD, work);
+    }
+
+    /// The same for indices that are much work each, one as much as the other, and need nothing from their neighbours:
+    /// the last pieces are smaller, so that threads end together.
+    pub fn parallel_for_each<F: Fn(usize, usize) + Sync>(&self, count: usize, work: F) {
+        self.parallel_for_in_units(count, 1, FINE_UNITS_PER_THREAD, work);
+    }
+
+    fn parallel_for_in_units<F: Fn(usize, usize) + Sync>(
+        &self,
+        count: usize,
+        grain: usize,
+        units_per_thread: usize,
+        work: F,
+    ) {
         struct Guarded<'a, F> {
             work: &'a F,
             panic: Mutex<Option<Box<dyn Any + Send>>>,
@@ -170,7 +188,10 @@ impl Pool {
         }
         let guarded = Guarded { work: &work, panic: Mutex::new(None) };
         // SAFETY: `run` does not unwind, and `F` may be called from other threads since it is `Sync`.
-        unsafe { self.run(run::<F>, (&raw const guarded).cast(), count, grain) };
+        unsafe {
+            let arguments = (&raw const guarded).cast();
+            self.run_in_units(run::<F>, arguments, count, grain, units_per_thread);
+        }
         let panic = guarded.panic.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Some(panic) = panic {
             resume_unwind(panic);
@@ -188,6 +209,21 @@ impl Pool {
     /// The thunk may be called with `arguments` and any piece of the range, from any thread, and
     /// does not unwind.
     pub unsafe fn run(&self, thunk: Thunk, arguments: *const c_void, count: usize, grain: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { self.run_in_units(thunk, arguments, count, grain, UNITS_PER_THREAD) };
+    }
+
+    /// # Safety
+    ///
+    /// As for [`Pool::run`].
+    unsafe fn run_in_units(
+        &self,
+        thunk: Thunk,
+        arguments: *const c_void,
+        count: usize,
+        grain: usize,
+        units_per_thread: usize,
+    ) {
         let grain = grain.max(1);
         let slot = match self.runs_alone(count, grain) {
             true => None,
@@ -203,7 +239,7 @@ impl Pool {
             return;
         };
         let grains = count.div_ceil(grain);
-        let unit = grains.div_ceil(self.threads() * UNITS_PER_THREAD);
+        let unit = grains.div_ceil(self.threads() * units_per_thread);
         let units = grains.div_ceil(unit);
         slot.left.store(Left { begin: 0, end: units as u32 }.pack(), Ordering::Relaxed);
         slot.count.store(count, Ordering::Relaxed);
@@ -404,6 +440,15 @@ mod tests {
             let pool = Pool::with_threads(threads);
             for (count, grain) in [(0, 1), (1, 1), (7, 1), (7, 3), (1000, 8), (1000, 1001)] {
                 assert!(visits(&pool, count, grain).iter().all(|&times| times == 1));
+            }
+            for count in [0, 1, 7, 1000] {
+                let seen: Vec<AtomicU32> = (0..count).map(|_| AtomicU32::new(0)).collect();
+                pool.parallel_for_each(count, |begin, end| {
+                    seen[begin..end]
+                        .iter()
+                        .for_each(|times| _ = times.fetch_add(1, Ordering::Relaxed));
+                });
+                assert!(seen.into_iter().all(|times| times.into_inner() == 1));
             }
             for _ in 0..2000 {
                 assert!(visits(&pool, 16, 1).iter().all(|&times| times == 1));

@@ -140,7 +140,7 @@ impl<T: Compute> Block<'_, T> {
         // Where there are few rows, columns are shared as well.
         let sides = (ROUNDS * context.threads() / tiles).clamp(1, panels);
         let failed = AtomicBool::new(false);
-        context.parallel_for(tiles * sides, 1, |begin, end| {
+        context.parallel_for_each(tiles * sides, |begin, end| {
             let mut next = begin;
             while next < end {
                 let (tile, side) = (next / sides, next % sides);

@@ -131,7 +131,7 @@ pub(super) unsafe fn multiply<T: Compute>(context: &Context, job: &Job<'_, T>) -
             });
         }
         let failed = AtomicBool::new(false);
-        context.parallel_for(panels * pieces, 1, |begin, end| {
+        context.parallel_for_each(panels * pieces, |begin, end| {
             let mut next = begin;
             while next < end {
                 let (panel, piece) = (next / pieces, next % pieces);
