@@ -319,7 +319,7 @@ struct Job<'a, T: 'static> {
     direct: bool,
 }
 
-/// How a tile's rows of the left operand lie.
+/// How a tile's rows of the left operand lie, packed or where they are.
 #[derive(Clone, Copy)]
 enum Rows {
     /// Step by step, and so far is one step from the next: the number of rows, where they are packed.

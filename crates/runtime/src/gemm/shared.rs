@@ -1,5 +1,5 @@
 //! Large products on several threads: the right operand is packed once, by all of them, and then each
-//! takes rows of the left one.
+//! takes rows of the left one, which it reads where they are, if they lie well there.
 //!
 //! Who packs for himself packs what others pack, too; with large matrices that costs more than to wait
 //! for each other twice in a block of k. Sums are the same as those of [`super::Job::compute`]: blocks of k

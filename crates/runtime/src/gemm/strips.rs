@@ -1,7 +1,9 @@
-//! Large products with at most twice as many rows as columns, as of a few hundred tokens with weights: the left operand
-//! is packed once, by all threads, and then each takes strips of columns, which it packs for itself just before
-//! it multiplies them, so that they come from its own cache and pass through no other. Columns that lie together are
-//! packed by the kernels, while they multiply them with the first rows, in time that they have to spare.
+//! Large products with at most twice as many rows as columns, as of a few hundred tokens with weights: each thread takes
+//! strips of columns, which it packs for itself just before it multiplies them, so that they come from its own cache and
+//! pass through no other. Columns that lie together are packed by the kernels, while they multiply them with the first
+//! rows, in time that they have to spare. The left operand is read where it is, if it is small and lies well: what one
+//! thread packs comes to others from its cache, which takes long where cores do not share one, and they would have to
+//! wait for it. Otherwise it is packed once, by all threads, before.
 //!
 //! Sums are the same as those of [`super::Job::compute`]: blocks of k and the order in them are.
 
@@ -35,6 +37,8 @@ pub(super) fn pays<T: Compute>(job: &Job<'_, T>) -> bool {
     let work = m.saturating_mul(n).saturating_mul(k);
     let width = 2 * job.kernels.lanes;
     let least = if has_lines(job) { LEAST_ROWS } else { 4 * job.kernels.rows };
+    // The left operand goes by for every panel. Where it need not be packed, [`super::shared`] has it go by once, which
+    // is the better the more rows there are, but takes rows that lie apart for that.
     let (least_columns, most_rows) = match near_rows(job) {
         Some(Rows::Apart(_)) => (2 * width, n),
         Some(Rows::Together(_)) => (2 * width, 2 * n),
@@ -47,6 +51,8 @@ pub(super) fn pays<T: Compute>(job: &Job<'_, T>) -> bool {
 fn near_rows<T: Compute>(job: &Job<'_, T>) -> Option<Rows> {
     let Product { m, k, .. } = job.product;
     let how = job.readable(m.stride(0)?, k.stride(0)?)?;
+    // Rows that lie apart are read in as many lines at once, which is slow where most of them come from memory; of those
+    // that lie together a step takes a line of its own each, for which the second cache has to have room.
     let (steps, most) = match how {
         Rows::Apart(_) => (k.len(), MOST_BYTES),
         Rows::Together(_) => (job.depth.min(k.len()), system::second_cache() / 2),
