@@ -1,6 +1,7 @@
 //! Times products of matrices beside what the machine can do: multiply-adds that stay in registers, and
 //! memory read in order. Best of many runs; arguments pick shapes by a part of their names, or name others of
-//! f32 by their sizes, as `tn:128x512x1024`: 128 rows and 512 columns of 1024 steps, the left operand turned.
+//! f32 by their sizes, as `tn:128x512x1024`: 128 rows and 512 columns of 1024 steps, the left operand turned; a number
+//! before them is the batch.
 //!
 //! `turns=N` has N right operands, which take turns, as the weights of a network's layers do; `fresh=1` has the left one
 //! written anew before each run, by all threads, as the operation before it in a program does.
@@ -134,7 +135,12 @@ fn described(argument: &'static str) -> Option<Case> {
 
 /// Keeps going for a while and tells the best time. On one thread the time that the thread had counts,
 /// so that other programs disturb less.
-fn best(threads: usize, mut before: impl FnMut(), mut run: impl FnMut()) -> Duration {
+fn best(threads: usize, run: impl FnMut()) -> Duration {
+    best_after(threads, || (), run)
+}
+
+/// The same for what something goes before each time, which does not count.
+fn best_after(threads: usize, mut before: impl FnMut(), mut run: impl FnMut()) -> Duration {
     let clock = if threads == 1 { libc::CLOCK_THREAD_CPUTIME_ID } else { libc::CLOCK_MONOTONIC };
     let now = || {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -225,22 +231,18 @@ fn read_bandwidth(context: &Context, bytes: usize) -> f64 {
     let block = filled(bytes);
     // SAFETY: so many bytes, written just now, and aligned to 64.
     let words = unsafe { std::slice::from_raw_parts(block.as_ptr().cast::<u64>(), bytes / 8) };
-    let time = best(
-        context.threads(),
-        || (),
-        || {
-            context.parallel_for(words.len(), 1 << 15, |begin, end| {
-                let words = &words[begin..end];
-                #[cfg(target_arch = "x86_64")]
-                if is_x86_feature_detected!("avx2") {
-                    // SAFETY: just detected.
-                    black_box(unsafe { sum_avx2(words) });
-                    return;
-                }
-                black_box(sum(words));
-            });
-        },
-    );
+    let time = best(context.threads(), || {
+        context.parallel_for(words.len(), 1 << 15, |begin, end| {
+            let words = &words[begin..end];
+            #[cfg(target_arch = "x86_64")]
+            if is_x86_feature_detected!("avx2") {
+                // SAFETY: just detected.
+                black_box(unsafe { sum_avx2(words) });
+                return;
+            }
+            black_box(sum(words));
+        });
+    });
     bytes as f64 / time.as_secs_f64()
 }
 
@@ -271,17 +273,13 @@ fn main() {
     let context = Context::new(Some(Arc::clone(&Pool::with_threads(threads))));
     let peak = {
         let rounds = 1 << 16;
-        let time = best(
-            context.threads(),
-            || (),
-            || {
-                context.parallel_for(threads, 1, |begin, end| {
-                    for _ in begin..end {
-                        black_box(multiply_adds_best(black_box(rounds)));
-                    }
-                });
-            },
-        );
+        let time = best(context.threads(), || {
+            context.parallel_for(threads, 1, |begin, end| {
+                for _ in begin..end {
+                    black_box(multiply_adds_best(black_box(rounds)));
+                }
+            });
+        });
         2.0 * (threads * multiply_adds_best(rounds)) as f64 / time.as_secs_f64()
     };
     println!("peak {:.0} GFLOP/s of f32 on {threads} threads", peak / 1e9);
@@ -322,7 +320,7 @@ fn main() {
                 unsafe { left.as_ptr().wrapping_add(begin).write_bytes(1, end - begin) };
             });
         };
-        let time = best(context.threads(), write, || {
+        let time = best_after(context.threads(), write, || {
             let right = right.next().expect("one at least");
             // SAFETY: the blocks are as large as the description says.
             let status = unsafe {

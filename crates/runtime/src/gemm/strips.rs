@@ -99,11 +99,14 @@ pub(super) unsafe fn multiply<T: Compute>(context: &Context, job: &Job<'_, T>) -
     let turns = blocks.len().div_ceil((most / tiles).clamp(1, blocks.len()));
     let steps = blocks.len().div_ceil(turns);
     let parts = tiles.div_ceil((most / steps).clamp(1, tiles));
-    let room = if near_rows.is_some() { 0 } else { tiles.div_ceil(parts) * steps * tile_size };
-    let room = scratch::<T>(room)?;
+    let packed = match near_rows {
+        Some(_) => 0,
+        None => tiles.div_ceil(parts) * steps * tile_size,
+    };
+    let packed = scratch::<T>(packed)?;
     let left = match near_rows {
         Some(how) => Left::InPlace(how),
-        None => Left::Packed(Address(room.as_ptr().cast())),
+        None => Left::Packed(Address(packed.as_ptr().cast())),
     };
     let panel_size = 2 * kernels.lanes * (values + T::HEAD);
     let panels = n.div_ceil(2 * kernels.lanes);
