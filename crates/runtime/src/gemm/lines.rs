@@ -3,13 +3,13 @@
 
 use std::ops::Range;
 
-use super::micro::{Tile, strided};
+use super::micro::{Kernels, Tile};
 use super::pack::{Steps, prefetch};
 use super::{Compute, Job, Rows, are_short};
 
 /// What the tiles of a block of k share.
 pub(super) struct Lines<'a, T: 'static> {
-    kernels: &'static strided::Kernels<T>,
+    kernels: &'static Kernels<T>,
     /// The first row of the left operand, and how far the next one is.
     a: *const T,
     a_row: usize,

@@ -72,6 +72,17 @@ pub(crate) struct Kernels<T: 'static> {
 }
 
 impl<T> Kernels<T> {
+    /// Computes a tile of so many vectors and rows, at most as many as the kernels have.
+    ///
+    /// # Safety
+    ///
+    /// See [`Kernel`]; the kernels are those of this processor.
+    #[inline(always)]
+    pub(crate) unsafe fn run(&self, vectors: usize, rows: usize, tile: &Tile<T>) {
+        // SAFETY: the caller's promise.
+        unsafe { self.table[vectors - 1][rows - 1](tile) };
+    }
+
     /// Values along k in which one line of memory is asked for.
     pub(crate) fn asking(&self) -> usize {
         if self.blocks { ASKING_IN_BLOCKS } else { ASKING }
@@ -332,7 +343,7 @@ mod tests {
                     let tile = Tile::new(depth, (packed.as_ptr(), a_step), from, into);
                     let tile = Tile { start: begins, add, ..tile };
                     // SAFETY: all is as large as the tile, and the processor has the set.
-                    unsafe { kernels.table[vectors - 1][rows - 1](&tile) };
+                    unsafe { kernels.run(vectors, rows, &tile) };
                     for (place, &value) in c.iter().enumerate() {
                         let (i, j) = (place / width, place % width);
                         let zero = if begun { first[j] } else { T::ZERO };
@@ -384,6 +395,8 @@ mod tests {
             for depth in [1, 37] {
                 check_kept(for_f32(), |i| f32::from(small(i)), depth);
                 check_kept(for_f64(), |i| f64::from(small(i)), depth);
+                check_kept(strided::for_f32(), |i| f32::from(small(i)), depth);
+                check_kept(strided::for_f64(), |i| f64::from(small(i)), depth);
                 check_kept(for_i32(), |i| i32::from(small(i)), depth);
                 check_kept(for_i64(), |i| i64::from(small(i)), depth);
             }

@@ -66,7 +66,7 @@ pub(crate) trait Compute: Copy + PartialEq + Send + Sync + 'static {
     fn kernels() -> &'static Kernels<Self>;
 
     /// Kernels that read the left operand where it is, if there are such.
-    fn strided() -> Option<&'static strided::Kernels<Self>> {
+    fn strided() -> Option<&'static Kernels<Self>> {
         None
     }
 }
@@ -96,7 +96,7 @@ macro_rules! compute_float {
                 $kernels()
             }
 
-            fn strided() -> Option<&'static strided::Kernels<$type>> {
+            fn strided() -> Option<&'static Kernels<$type>> {
                 Some($strided())
             }
         }
@@ -312,7 +312,7 @@ fn in_panels(columns: &Axis, width: usize) -> bool {
 struct Job<'a, T: 'static> {
     product: &'a Product<'a, T>,
     kernels: &'static Kernels<T>,
-    strided: Option<&'static strided::Kernels<T>>,
+    strided: Option<&'static Kernels<T>>,
     /// Steps of k in a block, all but the last.
     depth: usize,
     /// Whether the right operand is read where it is.
@@ -535,7 +535,6 @@ impl<T: Compute> Job<'_, T> {
     ) {
         let (lanes, add, c) = (task.c_step as usize, task.add, self.product.c);
         let vectors = lanes / self.kernels.lanes;
-        let kernel = self.kernels.table[vectors - 1][rows.len() - 1];
         let run = |task: &Tile<T>| {
             // SAFETY: the caller's promise.
             unsafe {
@@ -543,7 +542,7 @@ impl<T: Compute> Job<'_, T> {
                     (Rows::Apart(row), Some(strided)) => {
                         strided.run(vectors, rows.len(), &Tile { a_row: row, ..*task })
                     }
-                    _ => kernel(task),
+                    _ => self.kernels.run(vectors, rows.len(), task),
                 }
             }
         };

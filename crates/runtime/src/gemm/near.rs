@@ -8,8 +8,7 @@ use rxla_base::Result;
 
 use super::axis::Axis;
 use super::grid::Grid;
-use super::micro::Tile;
-use super::micro::strided::Kernels;
+use super::micro::{Kernels, Tile};
 use super::scatter::scatter;
 use super::{Compute, Job, Product, Workspace, out_of_memory, room};
 use crate::context::Context;

@@ -238,7 +238,7 @@ pub(super) unsafe fn product<T: Number>(
         let tile = Tile::new(depth * T::PARTS, (a, height), (b, right.width as isize), c);
         let tile = Tile { add: what == Into::Sums, ..tile };
         // SAFETY: packed so; the panels have these rows.
-        unsafe { kernels.table[right.width / kernels.lanes - 1][height - 1](&tile) };
+        unsafe { kernels.run(right.width / kernels.lanes, height, &tile) };
     }
 }
 

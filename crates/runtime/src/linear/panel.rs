@@ -168,7 +168,7 @@ impl<T: Number> Triangle<T> {
         let tile = Tile::new(depth, (a, height), (b, panel.width as isize), c);
         let tile = Tile { add: true, ..tile };
         // SAFETY: packed so; the panel has these rows.
-        unsafe { kernels.table[panel.width / kernels.lanes - 1][height - 1](&tile) };
+        unsafe { kernels.run(panel.width / kernels.lanes, height, &tile) };
     }
 }
 

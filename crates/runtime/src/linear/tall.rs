@@ -141,7 +141,7 @@ impl<'a, T: Number> Tall<'a, T> {
                 let tile = Tile::new(depth, (a, height), (b.cast_const(), step), (c, step));
                 let tile = Tile { add: true, ..tile };
                 // SAFETY: packed so; the last vector ends with its column, or before.
-                unsafe { kernels.table[vectors - 1][height - 1](&tile) };
+                unsafe { kernels.run(vectors, height, &tile) };
                 row += vectors * kernels.lanes;
             }
         }

@@ -292,7 +292,7 @@ impl Work {
                 let into = (sums.wrapping_add(first * self.rows[1] + column), step);
                 let tile = Tile { add, ..Tile::new(count, left, right, into) };
                 // SAFETY: the caller's promise; rows have room for whole panels.
-                unsafe { kernels.table[1][height - 1](&tile) };
+                unsafe { kernels.run(2, height, &tile) };
             }
         }
     }

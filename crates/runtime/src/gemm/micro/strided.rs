@@ -4,27 +4,8 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::x86::apart;
-use super::{Kernel, Tile, plain};
+use super::{Kernels, Tile, plain};
 use crate::gemm::sets::{self, Set};
-
-/// The kernels of one instruction set; see [`super::Kernels`], which have tiles of the same sizes.
-pub(crate) struct Kernels<T: 'static> {
-    pub lanes: usize,
-    pub rows: usize,
-    pub table: [&'static [Kernel<T>]; 2],
-}
-
-impl<T: 'static> Kernels<T> {
-    /// Computes a tile of so many vectors and rows, at most as many as the kernels have.
-    ///
-    /// # Safety
-    ///
-    /// The addresses may be accessed as [`Tile`] says, `c` by nobody else.
-    pub(crate) unsafe fn run(&self, vectors: usize, rows: usize, tile: &Tile<T>) {
-        // SAFETY: the caller's promise; the kernels are those of this processor.
-        unsafe { self.table[vectors - 1][rows - 1](tile) };
-    }
-}
 
 macro_rules! best {
     ($function:ident, $scalar:ty, $lanes:literal, $avx512:ident, $avx2:ident) => {
@@ -32,13 +13,17 @@ macro_rules! best {
         pub(crate) fn $function() -> &'static Kernels<$scalar> {
             /// # Safety
             ///
-            /// See [`Kernel`].
+            /// See [`super::Kernel`].
             unsafe fn baseline<const ROWS: usize, const VECTORS: usize>(tile: &Tile<$scalar>) {
                 // SAFETY: the caller's promise.
                 unsafe { plain::<$scalar, $lanes, ROWS, VECTORS>(tile) };
             }
-            static BASELINE: Kernels<$scalar> =
-        Kernels { lanes: $lanes, rows: 4, table: table!(baseline, four rows) };
+            static BASELINE: Kernels<$scalar> = Kernels {
+                lanes: $lanes,
+                rows: 4,
+        table: table!(baseline, four rows),
+                blocks: false,
+            };
             match sets::best() {
                 #[cfg(target_arch = "x86_64")]
                 Set::Avx512 => &apart::$avx512,
@@ -61,7 +46,7 @@ mod tests {
     /// Every tile of a set against sums one by one.
     fn check<T: Compute + std::fmt::Debug>(
         kernels: &Kernels<T>,
-        packed: &micro::Kernels<T>,
+        packed: &Kernels<T>,
         number: impl Fn(usize) -> T,
     ) {
         assert_eq!((kernels.lanes, kernels.rows), (packed.lanes, packed.rows));

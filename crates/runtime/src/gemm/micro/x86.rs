@@ -403,7 +403,6 @@ pub(super) static PAIRS_AVX2: Kernels<Pair> =
 
 /// Kernels for rows that lie apart; see [`super::strided`].
 pub(super) mod apart {
-    use super::super::strided::Kernels;
     use super::*;
 
     macro_rules! apart {
@@ -415,11 +414,11 @@ pub(super) mod apart {
     floats!(apart);
 
     pub(in super::super) static F32_AVX512: Kernels<f32> =
-        Kernels { lanes: 16, rows: 12, table: table!(f32_avx512, twelve rows) };
+        Kernels { lanes: 16, rows: 12, table: table!(f32_avx512, twelve rows), blocks: false };
     pub(in super::super) static F64_AVX512: Kernels<f64> =
-        Kernels { lanes: 8, rows: 12, table: table!(f64_avx512, twelve rows) };
+        Kernels { lanes: 8, rows: 12, table: table!(f64_avx512, twelve rows), blocks: false };
     pub(in super::super) static F32_AVX2: Kernels<f32> =
-        Kernels { lanes: 8, rows: 6, table: table!(f32_avx2, six rows) };
+        Kernels { lanes: 8, rows: 6, table: table!(f32_avx2, six rows), blocks: false };
     pub(in super::super) static F64_AVX2: Kernels<f64> =
-        Kernels { lanes: 4, rows: 6, table: table!(f64_avx2, six rows) };
+        Kernels { lanes: 4, rows: 6, table: table!(f64_avx2, six rows), blocks: false };
 }
