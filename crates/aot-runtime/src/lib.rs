@@ -16,7 +16,7 @@ use rxla_runtime::pool::Thunk;
 use rxla_runtime::scratch::Scratch;
 use rxla_runtime::sort::Less;
 use rxla_runtime::status::Status;
-use rxla_runtime::{Context, Pool, available_threads};
+use rxla_runtime::{Context, Pool};
 use rxla_runtime::{
     context, convolution, copy, dot, fourier, linear, pool, scratch, sort, symbols,
 };
@@ -38,11 +38,11 @@ pub extern "C" fn rxla_aot_set_threads(threads: i32) {
 pub extern "C" fn rxla_aot_context() -> *const Context {
     static CONTEXT: OnceLock<Context> = OnceLock::new();
     let context = CONTEXT.get_or_init(|| {
-        let threads = match THREADS.load(Ordering::Relaxed) {
-            0 => available_threads(),
-            threads => threads as usize,
-        };
-        Context::new((threads > 1).then(|| Pool::with_threads(threads)))
+        Context::new(match THREADS.load(Ordering::Relaxed) {
+            0 => Some(Pool::of_machine()),
+            1 => None,
+            threads => Some(Pool::with_threads(threads as usize)),
+        })
     });
     context.as_ptr()
 }

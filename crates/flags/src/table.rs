@@ -70,7 +70,7 @@ flags! {
         "Number of devices that a client has.";
 
     rxla_threads: i64 = 0, Client,
-        "Threads that all programs of the process share, the calling one included; the first client of a process decides. 0: as many as there are cores for this process.";
+        "Threads that all programs of the process share, the calling one included; the first client of a process decides. 0: as many as there are cores for this process, less those that others keep busy at the moment.";
     rxla_inline_us: i64 = 1000, Client,
         "Programs that run shorter than so many microseconds run where they are called; the others on their device's thread, while the caller goes on. 0: all of them apart. Negative: none.";
     rxla_dump: Vec<String> = vec!["all".to_owned()], Reports,

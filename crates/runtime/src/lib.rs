@@ -29,6 +29,7 @@ pub mod element;
 pub mod fourier;
 mod gemm;
 pub mod linear;
+mod neighbours;
 mod own;
 pub mod pool;
 pub mod scratch;

@@ -28,6 +28,7 @@ use std::time::{Duration, Instant};
 use rxla_base::subnormals::{self, Subnormals};
 
 use crate::context::Context;
+use crate::neighbours::Neighbours;
 use crate::seats::Seats;
 
 /// A piece of work as compiled code passes it: `thunk(arguments, begin, end)`. It must not unwind.
@@ -58,8 +59,11 @@ struct Shared {
     /// Counts loops published; what workers sleep on.
     published: AtomicU32,
     sleeping: AtomicU32,
+    /// Workers that could help in the last loop.
+    asked: AtomicUsize,
     ending: AtomicBool,
     seats: Seats,
+    neighbours: Neighbours,
 }
 
 /// A loop being run. `open` is true while pieces may be taken; a worker enters by counting itself
@@ -72,6 +76,8 @@ struct Slot {
     taken: AtomicBool,
     open: AtomicBool,
     inside: AtomicU32,
+    /// Workers that may be inside at once.
+    room: AtomicU32,
     /// The units that nobody took yet.
     left: AtomicU64,
     count: AtomicUsize,
@@ -122,12 +128,24 @@ impl Pool {
     /// A pool of so many threads, as far as the system gives them. The calling thread is one of
     /// them, so that a pool of one has no workers.
     pub fn with_threads(threads: usize) -> Arc<Pool> {
+        Pool::new(threads, Neighbours::unknown())
+    }
+
+    /// A pool with a thread for each processor that this process may use. Those that others keep busy it leaves to
+    /// them.
+    pub fn of_machine() -> Arc<Pool> {
+        Pool::new(available_threads(), Neighbours::of_machine())
+    }
+
+    fn new(threads: usize, neighbours: Neighbours) -> Arc<Pool> {
         let shared = Arc::new(Shared {
             slots: Default::default(),
             published: AtomicU32::new(0),
             sleeping: AtomicU32::new(0),
+            asked: AtomicUsize::new(0),
             ending: AtomicBool::new(false),
             seats: Seats::for_workers(threads.saturating_sub(1)),
+            neighbours,
         });
         let workers = (1..threads)
             .map_while(|index| {
@@ -146,6 +164,11 @@ impl Pool {
     /// Threads that work is spread over, the calling one included.
     pub fn threads(&self) -> usize {
         self.workers.len() + 1
+    }
+
+    /// Somebody may have been woken who needs a processor.
+    pub fn look_around(&self) {
+        self.shared.neighbours.look_again();
     }
 
     /// Runs `work(begin, end)` for pieces that cover `0..count`. If one panics, so does this, after
@@ -202,6 +225,21 @@ impl Pool {
         self.workers.is_empty() || count <= grain.max(1) || INSIDE.get()
     }
 
+    /// Workers that may help now.
+    fn room(&self) -> usize {
+        let all = self.workers.len();
+        let ours = || {
+            // Who was asked to help may be on the way.
+            let awake = all - self.shared.sleeping.load(Ordering::Relaxed) as usize;
+            1 + awake.max(self.shared.asked.load(Ordering::Relaxed))
+        };
+        let room = all.min(self.shared.neighbours.spare(ours));
+        if self.shared.asked.load(Ordering::Relaxed) != room {
+            self.shared.asked.store(room, Ordering::Relaxed);
+        }
+        room
+    }
+
     /// Calls `thunk(arguments, begin, end)` for pieces that cover `0..count`.
     ///
     /// # Safety
@@ -225,9 +263,10 @@ impl Pool {
         units_per_thread: usize,
     ) {
         let grain = grain.max(1);
-        let slot = match self.runs_alone(count, grain) {
-            true => None,
-            false => self.shared.slots.iter().find(|slot| {
+        let room = if self.runs_alone(count, grain) { 0 } else { self.room() };
+        let slot = match room {
+            0 => None,
+            _ => self.shared.slots.iter().find(|slot| {
                 !slot.taken.load(Ordering::Relaxed) && !slot.taken.swap(true, Ordering::Acquire)
             }),
         };
@@ -248,8 +287,9 @@ impl Pool {
         slot.thunk.store(thunk as *mut c_void, Ordering::Relaxed);
         slot.arguments.store(arguments.cast_mut(), Ordering::Relaxed);
         slot.subnormals.store(subnormals::mode(), Ordering::Relaxed);
+        slot.room.store(room as u32, Ordering::Relaxed);
         slot.open.store(true, Ordering::SeqCst);
-        self.shared.wake(units - 1);
+        self.shared.wake(room.min(units - 1));
         slot.take_pieces(End::First);
         slot.open.store(false, Ordering::SeqCst);
         slot.wait_until_left();
@@ -309,8 +349,8 @@ impl Slot {
         if !self.open.load(Ordering::Relaxed) {
             return;
         }
-        self.inside.fetch_add(1, Ordering::SeqCst);
-        if self.open.load(Ordering::SeqCst) {
+        let before = self.inside.fetch_add(1, Ordering::SeqCst) & !CALLER_SLEEPS;
+        if before < self.room.load(Ordering::Relaxed) && self.open.load(Ordering::SeqCst) {
             let _mode = Subnormals::of(self.subnormals.load(Ordering::Relaxed));
             self.take_pieces(End::Last);
         }
@@ -500,6 +540,39 @@ mod tests {
             std::thread::sleep(Duration::from_millis(2));
             assert!(visits(&pool, 64, 1).iter().all(|&times| times == 1));
         }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn processors_of_others_are_left_to_them() {
+        use crate::neighbours::tests::{machine, say};
+        use std::collections::HashSet;
+
+        let (neighbours, path) = machine("pool", 4);
+        let pool = Pool::new(4, neighbours);
+        // Threads that took pieces in one of many loops, at most.
+        let helping = || {
+            let most = (0..50).map(|_| {
+                pool.look_around();
+                let threads = Mutex::new(HashSet::new());
+                pool.parallel_for(200, 1, |_, _| {
+                    threads.lock().unwrap().insert(std::thread::current().id());
+                    std::thread::sleep(Duration::from_micros(20));
+                });
+                threads.into_inner().unwrap().len()
+            });
+            most.skip(2).max().unwrap()
+        };
+        assert!(helping() > 1);
+        // Four of us and three others.
+        say(&path, 7);
+        assert_eq!(helping(), 1);
+        let others_are_gone = || {
+            say(&path, 1);
+            helping()
+        };
+        assert!(others_are_gone() > 1);
+        std::fs::remove_file(path).unwrap();
     }
 
     #[test]
