@@ -100,9 +100,9 @@ fn run_own(
 ) -> Result<Vec<Vec<Literal>>> {
     let [first, others @ ..] = executables else { return Ok(Vec::new()) };
     if others.iter().all(|other| Arc::ptr_eq(first, other)) {
-        return run(first, devices, arguments, host);
+        return run(first, devices, arguments, host, None);
     }
     let programs: Vec<_> = executables.iter().map(|executable| executable.program()).collect();
     let run_id = next_run();
-    first.program().execute_own(&programs, Run { devices, arguments, host, run_id })
+    first.program().execute_own(&programs, Run { devices, arguments, host, run_id, tell: None })
 }

@@ -100,4 +100,7 @@ pub struct Run<'a> {
     pub host: &'a Arc<dyn Host>,
     /// Unique to this execution; devices of one execution share it.
     pub run_id: u64,
+    /// Who is told of leaves of the result, by number, that are there long before the run on its only device ends. It
+    /// gives them again with the others. A program need not tell.
+    pub tell: Option<&'a dyn Fn(usize, Literal)>,
 }

@@ -38,8 +38,14 @@ pub(crate) fn execute(
             let shared = arguments.as_ref().map_or(Vec::new(), |arguments| {
                 shared(&executable, arguments, &options.not_donated)
             });
-            let results = arguments
-                .and_then(|arguments| run(&executable, &devices, arguments, &options.host));
+            let tell = |leaf: usize, literal: Literal| {
+                if let [promise] = &promises[..] {
+                    ending::deliver(|| promise.keep_one(leaf, literal));
+                }
+            };
+            let results = arguments.and_then(|arguments| {
+                run(&executable, &devices, arguments, &options.host, Some(&tell))
+            });
             ending::deliver(|| match results {
                 Ok(results) => {
                     promises
@@ -170,6 +176,14 @@ fn whole(list: Vec<Option<Literal>>, tupled: bool) -> Vec<Literal> {
 pub(crate) struct Promise(pub(crate) Vec<Arc<Buffer>>);
 
 impl Promise {
+    /// Gives one result before the others.
+    fn keep_one(&self, leaf: usize, literal: Literal) {
+        if let Some(buffer) = self.0.get(leaf) {
+            // If it cannot, it comes with the others.
+            let _ = buffer.fulfil(in_layout_of(buffer, literal));
+        }
+    }
+
     pub(crate) fn keep(mut self, results: Result<Vec<Literal>>) {
         let buffers = std::mem::take(&mut self.0);
         let count = buffers.len();
@@ -179,7 +193,7 @@ impl Promise {
         });
         match results {
             Ok(leaves) => buffers.iter().zip(leaves).for_each(|(buffer, leaf)| {
-                // A value that does not fit is the buffer's failure too.
+                // A value that does not fit is the buffer's failure too; what came early stays.
                 let _ = buffer.fulfil(in_layout_of(buffer, leaf));
             }),
             Err(error) => buffers.iter().for_each(|buffer| {

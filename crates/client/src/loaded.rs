@@ -158,7 +158,7 @@ impl LoadedExecutable {
             .iter()
             .map(|list| take_arguments(&self.executable, list, &options.not_donated))
             .collect::<Result<Vec<_>>>()?;
-        let results = run(&self.executable, devices, literals, &options.host)?;
+        let results = run(&self.executable, devices, literals, &options.host, None)?;
         results
             .into_iter()
             .zip(devices)
@@ -220,17 +220,18 @@ impl LoadedExecutable {
     }
 }
 
-/// Runs a program on these devices: per device, the leaves of the result.
+/// Runs a program on these devices: per device, the leaves of the result. What is there early is told, too.
 pub(crate) fn run(
     executable: &Executable,
     devices: &[LogicalDevice],
     arguments: Vec<Vec<Literal>>,
     host: &Arc<dyn Host>,
+    tell: Option<&dyn Fn(usize, Literal)>,
 ) -> Result<Vec<Vec<Literal>>> {
     let run_id = next_run();
     let snapshot = executable.options().flags.xla_dump_hlo_snapshots.then(|| arguments.clone());
     let program = executable.program();
-    let execute = || program.execute(Run { devices, arguments, host, run_id });
+    let execute = || program.execute(Run { devices, arguments, host, run_id, tell });
     let results = if rxla_trace::is_on() {
         program.watch(&|| Arc::clone(executable.module()));
         let device = devices.first().map_or(0, |logical| logical.device as u32);

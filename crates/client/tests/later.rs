@@ -1,13 +1,14 @@
 //! Executions that run apart from their caller. What holds them up is an argument that the test
 //! gives when it likes.
 
-use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
 
 use rxla::flags::Flags;
-use rxla::hlo::Literal;
+use rxla::hlo::{Literal, Module};
 use rxla::{
-    Buffer, Client, ClientOptions, Code, CompileOptions, Error, Format, LoadedExecutable,
-    ReadOptions, read_module,
+    Backend, Buffer, Client, ClientOptions, Code, CompileOptions, Error, Forecast, Format,
+    LoadedExecutable, Program, ReadOptions, Result, Run, read_module,
 };
 
 const TWICE: &str = "
@@ -157,4 +158,68 @@ fn work_that_is_dropped_says_so() {
     client.stop();
     let z = one(&twice, &[&client.buffer(value([1.0, 2.0])).unwrap()]);
     assert_eq!(values(&z), [2.0, 4.0]);
+}
+
+/// A backend whose programs tell their first result and end when, and as, the test says.
+struct Slow(Arc<Mutex<Receiver<Result<Vec<Literal>>>>>);
+
+impl Backend for Slow {
+    fn name(&self) -> &'static str {
+        "slow"
+    }
+
+    fn priority(&self) -> i32 {
+        0
+    }
+
+    fn compile(&self, _: &Arc<Module>, _: &CompileOptions) -> Result<Box<dyn Program>> {
+        Ok(Box::new(Slow(Arc::clone(&self.0))))
+    }
+}
+
+impl Program for Slow {
+    fn execute(&self, run: Run<'_>) -> Result<Vec<Vec<Literal>>> {
+        run.tell.unwrap()(0, value([1.0, 2.0]));
+        self.0.lock().unwrap().recv().unwrap().map(|leaves| vec![leaves])
+    }
+
+    fn forecast(&self) -> Forecast {
+        Forecast { calls_host: false, nanoseconds: None }
+    }
+}
+
+#[test]
+fn what_is_there_early_is_not_waited_for() {
+    let (end, ended) = channel();
+    let slow: Arc<dyn Backend> = Arc::new(Slow(Arc::new(Mutex::new(ended))));
+    let flags = Arc::new(Flags { rxla_inline_us: 0, ..Flags::default() });
+    let options = ClientOptions { backends: vec![slow], flags, ..ClientOptions::default() };
+    let client = Client::new(options).unwrap();
+    let pair = "
+HloModule pair
+
+ENTRY main {
+  x = f32[2] parameter(0)
+  ROOT pair = (f32[2], f32[2]) tuple(x, x)
+}
+";
+    let program = compile(&client, pair);
+    let x = client.buffer(value([0.0; 2])).unwrap();
+    for fails in [false, true] {
+        let outputs = program.run(&[Arc::clone(&x)]).unwrap();
+        assert_eq!(values(&outputs[0]), [1.0, 2.0]);
+        assert!(!outputs[1].ready().is_ready());
+        let leaves = vec![value([1.0, 2.0]), value([3.0, 4.0])];
+        end.send(if fails { Err(Error::internal("too late")) } else { Ok(leaves) }).unwrap();
+        if fails {
+            assert_eq!(outputs[1].literal().unwrap_err(), Error::internal("too late"));
+        } else {
+            assert_eq!(values(&outputs[1]), [3.0, 4.0]);
+        }
+        // What was told stays.
+        assert_eq!(values(&outputs[0]), [1.0, 2.0]);
+    }
+    drop(program);
+    // Nothing counts twice: the argument, and nothing of results that are gone.
+    assert_eq!(client.devices()[0].usage.stats().bytes_in_use, 8);
 }

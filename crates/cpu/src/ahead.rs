@@ -15,7 +15,7 @@ use crate::buffers::Output;
 use crate::compile::{Prepared, llvm, prepare};
 use crate::marks::metadata;
 use crate::program::MAIN;
-use crate::{Callees, Marks, Options};
+use crate::{Callees, Lower, Marks, Options};
 
 pub use rxla_llvm::text::ENTRY;
 
@@ -71,7 +71,8 @@ pub fn ahead_of_time(module: &Arc<Module>, options: &Options) -> Result<Ahead> {
     }
     let inputs = inputs(module)?;
     let options = Options { marks: Marks::None, ..options.clone() };
-    let Prepared { module, program, compiler } = prepare(module, &options, None, Callees::Typed)?;
+    let lower = Lower { callees: Callees::Typed, ..Lower::new(&options.flags) };
+    let Prepared { module, program, compiler } = prepare(module, &options, None, &lower)?;
     if !program.fallbacks.is_empty() {
         return Err(without_kernel(&module, &program.fallbacks));
     }

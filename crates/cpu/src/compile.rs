@@ -16,8 +16,8 @@ use rxla_trace::{Kind, Recording, Trace, span};
 use crate::marks::label;
 use crate::program::{Marks, Program};
 use crate::{
-    Callees, Executable, Lower, Lowered, assignment, check, executable, lower_with, optimize_with,
-    planted, vectorize,
+    Executable, Lower, Lowered, assignment, check, executable, lower_with, optimize_with, planted,
+    vectorize,
 };
 
 /// How to compile.
@@ -58,7 +58,8 @@ pub fn compile(module: &Arc<Module>, options: &Options) -> Result<Executable> {
 }
 
 fn phases(module: &Arc<Module>, options: &Options, dump: Option<&Dump>) -> Result<Executable> {
-    let Prepared { module, program, compiler } = prepare(module, options, dump, Callees::General)?;
+    let lower = Lower { marks: options.marks, early: true, ..Lower::new(&options.flags) };
+    let Prepared { module, program, compiler } = prepare(module, options, dump, &lower)?;
     let generate = span(Kind::Compile, || "generate code");
     let code = compiler.compile(&program.kernels, &llvm(options, &module), &executable::resolve)?;
     drop(generate);
@@ -83,12 +84,11 @@ pub(crate) fn prepare(
     module: &Arc<Module>,
     options: &Options,
     dump: Option<&Dump>,
-    callees: Callees,
+    lower: &Lower,
 ) -> Result<Prepared> {
     let mut module = Arc::clone(module);
     passes(Arc::make_mut(&mut module), &options.flags, dump)?;
-    let lower = Lower { marks: options.marks, callees, ..Lower::new(&options.flags) };
-    let lowered = lower_with(&module, &lower)?;
+    let lowered = lower_with(&module, lower)?;
     if let Some(dump) = dump {
         let name = "cpu_after_optimizations-buffer-assignment.txt";
         if dump.wants(Part::Buffers) {

@@ -18,14 +18,17 @@ use rxla_hlo::{ArrayLiteral, ArrayShape, ElementType, InstructionId, Literal, Mo
 use rxla_interpreter::{DeviceId, Interpreter, Options, Session};
 use rxla_llvm::Code;
 use rxla_runtime::context::KeptMatrices;
-use rxla_runtime::{Allocator, Block, Context, Pool, Subnormals, available_threads};
+use rxla_runtime::{Allocator, Block, Context, Pool, Subnormals};
 use smallvec::SmallVec;
 
 use crate::buffers::Output;
+use crate::early::{Early, rxla_early};
 use crate::fallback::{FAILED, Failure, RunContext, rxla_fallback};
 use crate::forecast;
 use crate::marks::{self, Mark, rxla_mark_begin, rxla_mark_end};
-use crate::program::{FALLBACK, MAIN, Program};
+use crate::program::{EARLY, FALLBACK, MAIN, Program};
+
+pub use crate::early::Tell;
 
 type Main = unsafe extern "C" fn(
     context: *const RunContext<'_>,
@@ -58,6 +61,7 @@ pub struct Executable {
 pub fn resolve(name: &str) -> Option<*const u8> {
     match name {
         FALLBACK => Some(rxla_fallback as *const u8),
+        EARLY => Some(rxla_early as *const u8),
         marks::BEGIN => Some(rxla_mark_begin as *const u8),
         marks::END => Some(rxla_mark_end as *const u8),
         _ => rxla_runtime::symbols::address(name).map(<*const _>::cast),
@@ -83,23 +87,21 @@ const MOST_THREADS: usize = 1024;
 /// The threads that all programs of the process share.
 fn pool() -> &'static Arc<Pool> {
     static POOL: OnceLock<Arc<Pool>> = OnceLock::new();
-    POOL.get_or_init(|| {
-        Pool::with_threads(match THREADS.load(Relaxed) {
-            0 => available_threads(),
-            threads => threads,
-        })
+    POOL.get_or_init(|| match THREADS.load(Relaxed) {
+        0 => Pool::of_machine(),
+        threads => Pool::with_threads(threads),
     })
 }
 
 /// A leaf of the result.
-enum Leaf {
+pub(crate) enum Leaf {
     Token,
     Array { shape: Arc<ArrayShape>, bytes: usize, source: Source },
 }
 
 /// Whose memory a result is in.
 #[derive(Clone, Copy)]
-enum Source {
+pub(crate) enum Source {
     /// That of an argument, as it is.
     Argument(usize),
     /// That of an argument, which is overwritten.
@@ -214,20 +216,22 @@ impl Executable {
         arguments: Vec<Literal>,
         options: impl FnOnce() -> Options,
     ) -> Result<Vec<Literal>> {
-        self.run_on(DeviceId::default(), arguments, options)
+        self.run_on(DeviceId::default(), arguments, None, options)
     }
 
-    /// Runs on one device of several, whose program meets no other.
+    /// Runs on one device of several, whose program meets no other. Results that are there early are told, too.
     pub fn run_on(
         &self,
         device: DeviceId,
         arguments: Vec<Literal>,
+        tell: Option<&Tell<'_>>,
         options: impl FnOnce() -> Options,
     ) -> Result<Vec<Literal>> {
         match &self.interpreter {
-            None => self.run_with(arguments, None),
-            Some(interpreter) => interpreter
-                .session(device, &options(), |session| self.run_with(arguments, Some(session))),
+            None => self.run_with(arguments, tell, None),
+            Some(interpreter) => interpreter.session(device, &options(), |session| {
+                self.run_with(arguments, tell, Some(session))
+            }),
         }
     }
 
@@ -240,7 +244,7 @@ impl Executable {
     ) -> Result<Vec<Vec<Literal>>> {
         let work = programs.iter().zip(arguments);
         if programs.iter().all(|program| program.interpreter.is_none()) {
-            return work.map(|(program, list)| program.run_with(list, None)).collect();
+            return work.map(|(program, list)| program.run_with(list, None, None)).collect();
         }
         // Others may wait for a device whose program meets nobody: its end must be known to them.
         let others: Vec<Option<Interpreter>> = programs
@@ -258,13 +262,14 @@ impl Executable {
             interpreter.part(options(index), (index as u32, work))
         });
         Interpreter::sessions(parts.collect(), |session, (index, (program, list))| {
-            rxla_trace::on_device(index, || program.run_with(list, Some(session)))
+            rxla_trace::on_device(index, || program.run_with(list, None, Some(session)))
         })
     }
 
     fn run_with(
         &self,
         arguments: Vec<Literal>,
+        tell: Option<&Tell<'_>>,
         session: Option<&Session<'_>>,
     ) -> Result<Vec<Literal>> {
         let mut arguments = self.leaves(arguments)?;
@@ -295,6 +300,7 @@ impl Executable {
             fallbacks: &self.fallbacks,
             marks: &self.marks,
             session,
+            early: tell.map(|tell| Early { results: &self.results, tell }),
             failure: Default::default(),
         };
         let mode = self.flush.then(Subnormals::flush);

@@ -11,6 +11,7 @@ use rxla_interpreter::Session;
 use rxla_runtime::{Context, Subnormals};
 use smallvec::SmallVec;
 
+use crate::early::Early;
 use crate::exchange::Exchange;
 use crate::marks::Mark;
 
@@ -23,6 +24,7 @@ pub(crate) struct RunContext<'a> {
     pub(crate) marks: &'a [Mark],
     /// `None` in programs without fallbacks.
     pub(crate) session: Option<&'a Session<'a>>,
+    pub(crate) early: Option<Early<'a>>,
     /// Why a fallback failed.
     pub(crate) failure: RefCell<Option<Failure>>,
 }

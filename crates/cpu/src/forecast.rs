@@ -1,6 +1,6 @@
 //! What is known of a program's runs before the first one.
 
-use rxla_hlo::cost::Costs;
+use rxla_hlo::cost::{Cost, Costs};
 use rxla_hlo::{InstructionId, Module, Op};
 
 /// What a core does in a nanosecond, roughly: the order of magnitude is what matters.
@@ -21,12 +21,13 @@ pub(crate) fn nanoseconds(module: &Module, fallbacks: &[InstructionId]) -> Optio
     let total = costs.computation(module.try_entry()?);
     let instructions = |&id: &_| costs.runs(id) * module[id].instructions().len() as f64;
     let instructions = module.computations().iter().map(instructions).sum::<f64>();
-    let sum = total.flops / FLOPS
-        + total.transcendentals / TRANSCENDENTALS
-        + total.bytes / BYTES
-        + instructions / INSTRUCTIONS
-        + fallbacks.len() as f64 * FALLBACK;
+    let sum = of_cost(total) + instructions / INSTRUCTIONS + fallbacks.len() as f64 * FALLBACK;
     Some(sum as u64)
+}
+
+/// What something of this cost takes on one core, in nanoseconds.
+pub(crate) fn of_cost(cost: Cost) -> f64 {
+    cost.flops / FLOPS + cost.transcendentals / TRANSCENDENTALS + cost.bytes / BYTES
 }
 
 /// Whether somebody else's code takes part: handlers of custom calls, but those of LAPACK, and

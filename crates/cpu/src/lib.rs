@@ -26,6 +26,7 @@ mod assignment;
 pub mod buffers;
 mod compile;
 mod digest;
+mod early;
 mod exchange;
 pub mod executable;
 mod fallback;
@@ -53,7 +54,7 @@ use rxla_llvm::Compiler;
 use rxla_passes::{Event, Report, RunOptions, Verify};
 
 pub use compile::{Options, compile, timings};
-pub use executable::{Executable, memory, use_threads};
+pub use executable::{Executable, Tell, memory, use_threads};
 pub use fuse::scheduled_computations;
 pub use program::{Callees, Marks};
 pub use rxla_llvm::{Cpu, DiskCache, Key, warm_up};
@@ -110,6 +111,8 @@ pub struct Lower {
     pub marks: Marks,
     pub care: Care,
     pub callees: Callees,
+    /// Whether the driver tells of results that are there early.
+    pub early: bool,
     /// Work from which on threads share it, about in cycles of one.
     pub parallel_work: u64,
 }
@@ -123,7 +126,8 @@ impl Lower {
             (true, Plant::None | Plant::Rule | Plant::Schedule) => Care::Due,
         };
         let parallel_work = u64::try_from(flags.rxla_parallel_work).unwrap_or(0);
-        Lower { marks: Marks::None, care, callees: Callees::General, parallel_work }
+        let (marks, callees) = (Marks::None, Callees::General);
+        Lower { marks, care, callees, early: false, parallel_work }
     }
 }
 

@@ -10,6 +10,7 @@
 
 mod calls;
 mod control;
+mod early;
 mod join;
 mod kept;
 mod lapack;
@@ -21,6 +22,7 @@ mod slots;
 mod sort;
 mod turns;
 
+pub(crate) use early::EARLY;
 pub(crate) use join::joins;
 pub(crate) use product::{is_product, lies_evenly};
 pub(crate) use runtime::{in_place, number};
@@ -136,7 +138,17 @@ pub(crate) fn generate(
         many_loops: calls::has_many_loops(plan),
     };
     driver.prologue(&mut builder, arguments, results);
-    driver.block(&mut builder, &plan.entry)?;
+    let early = match options.early {
+        true => early::outputs(module, plan, buffers),
+        false => FxHashMap::default(),
+    };
+    for (number, step) in plan.entry.steps.iter().enumerate() {
+        driver.step(&mut builder, step)?;
+        for &output in early.get(&number).into_iter().flatten() {
+            driver.tell(&mut builder, output);
+        }
+    }
+    driver.moves(&mut builder, plan.entry.end);
     driver.epilogue(&mut builder);
     let mut functions = driver.functions;
     functions.push(builder.finish());
@@ -250,17 +262,21 @@ impl Driver<'_> {
 
     fn block(&mut self, b: &mut Builder, block: &Block) -> Result<()> {
         for step in &block.steps {
-            match step {
-                Step::Compute(compute) => self.compute(b, compute)?,
-                Step::While(step) if self.depth == 0 => {
-                    self.marked(b, step.instruction, |driver, b| driver.while_loop(b, step))?;
-                }
-                Step::While(step) => self.while_loop(b, step)?,
-                Step::Conditional(step) => self.conditional(b, step)?,
-            }
+            self.step(b, step)?;
         }
         self.moves(b, block.end);
         Ok(())
+    }
+
+    fn step(&mut self, b: &mut Builder, step: &Step) -> Result<()> {
+        match step {
+            Step::Compute(compute) => self.compute(b, compute),
+            Step::While(step) if self.depth == 0 => {
+                self.marked(b, step.instruction, |driver, b| driver.while_loop(b, step))
+            }
+            Step::While(step) => self.while_loop(b, step),
+            Step::Conditional(step) => self.conditional(b, step),
+        }
     }
 
     /// Does what writes the code for an instruction, so that the code tells when it runs, if it is

@@ -1,6 +1,6 @@
 //! The order in which the instructions of a computation run: that of the text, but what overwrites an
 //! array in place comes after everything else that reads it, where the data allows, and what may take the
-//! place of a large one after who reads few elements of it.
+//! place of a large one after who reads few elements of it. What only small results need comes at once.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use rxla_hlo::{ComputationId, InstructionId, Module, Op, Shape};
@@ -10,6 +10,79 @@ const SEARCH_LIMIT: usize = 10_000;
 
 /// Operands, control predecessors and readers of what is overwritten before what needs them.
 pub fn order(module: &Module, computation: ComputationId) -> Vec<InstructionId> {
+    let order = readers_first(module, computation);
+    if computation == module.entry() { small_results_at_once(module, order) } else { order }
+}
+
+/// Bytes of a result that may be handed on before the run ends, at most.
+pub(crate) const SMALL_RESULT: usize = 1024;
+
+/// Has what is small, and needed by nothing but small results of the program, follow what it needs: a loss is there
+/// before the backward pass. A fusion, for one, stands at the end of its computation's text.
+fn small_results_at_once(module: &Module, order: Vec<InstructionId>) -> Vec<InstructionId> {
+    let root = module[module.entry()].root();
+    let is_small =
+        |id: InstructionId| module[id].shape.byte_size().is_some_and(|bytes| bytes <= SMALL_RESULT);
+    let is_given = |id: InstructionId| module[id].operands().is_empty();
+    let mut hasty: FxHashSet<InstructionId> = FxHashSet::default();
+    for &id in order.iter().rev() {
+        let op = &module[id].op;
+        let usual = op.is_elementwise()
+            || matches!(
+                op,
+                Op::Fusion(_)
+                    | Op::Reduce(_)
+                    | Op::Slice(_)
+                    | Op::Reshape(_)
+                    | Op::GetTupleElement(_)
+            );
+        let mut users = module[id].users().iter();
+        if usual
+            && id != root
+            && is_small(id)
+            && module[id].control_predecessors().is_empty()
+            && !is_given(id)
+            && users.all(|user| *user == root || hasty.contains(user))
+        {
+            hasty.insert(id);
+        }
+    }
+    if hasty.is_empty() {
+        return order;
+    }
+    // By instruction, the operands that are still to come.
+    let mut missing: FxHashMap<InstructionId, usize> = FxHashMap::default();
+    for &id in &hasty {
+        let distinct: FxHashSet<_> = module[id].operands().iter().copied().collect();
+        missing.insert(id, distinct.into_iter().filter(|&operand| !is_given(operand)).count());
+    }
+    let seeds = order.iter().copied().filter(|id| missing.get(id) == Some(&0)).collect::<Vec<_>>();
+    let mut hastened = Vec::with_capacity(order.len());
+    let mut done: FxHashSet<InstructionId> = FxHashSet::default();
+    let mut next = Vec::new();
+    for first in seeds.into_iter().chain(order.into_iter().filter(|id| !hasty.contains(id))) {
+        next.push(first);
+        while let Some(id) = next.pop() {
+            let given = module[id].operands().iter().copied().filter(|&operand| is_given(operand));
+            hastened.extend(given.filter(|&operand| done.insert(operand)));
+            if !done.insert(id) {
+                continue;
+            }
+            hastened.push(id);
+            for user in module[id].users() {
+                if let Some(missing) = missing.get_mut(user).filter(|_| !is_given(id)) {
+                    *missing -= 1;
+                    if *missing == 0 {
+                        next.push(*user);
+                    }
+                }
+            }
+        }
+    }
+    hastened
+}
+
+fn readers_first(module: &Module, computation: ComputationId) -> Vec<InstructionId> {
     let usual = module.post_order(computation);
     let position: FxHashMap<InstructionId, usize> =
         usual.iter().enumerate().map(|(position, &id)| (id, position)).collect();
@@ -179,16 +252,44 @@ mod tests {
     }
 
     #[test]
+    fn small_results_come_at_once() {
+        let text = "HloModule m
+            add { a = f32[] parameter(0)
+              b = f32[] parameter(1)
+              ROOT c = f32[] add(a, b) }
+            ENTRY e {
+              x = f32[400] parameter(0)
+              a = f32[400] exponential(x)
+              b = f32[400] negate(a)
+              c = f32[400] negate(b)
+              zero = f32[] constant(0)
+              sum = f32[] reduce(a, zero), dimensions={0}, to_apply=add
+              half = f32[] constant(0.5)
+              loss = f32[] multiply(sum, half)
+              both = f32[] add(loss, loss)
+              used = f32[] reduce(a, half), dimensions={0}, to_apply=add
+              far = f32[400] broadcast(used), dimensions={}
+              d = f32[400] add(far, c)
+              ROOT t = (f32[400], f32[], f32[], f32[]) tuple(d, loss, both, used)
+            }";
+        let module = parse(text, &ParseOptions::default()).unwrap().module;
+        let names: Vec<&str> =
+            order(&module, module.entry()).into_iter().map(|id| module[id].name()).collect();
+        let wanted = "x a.1 zero sum half loss both b.1 c.1 used far d t";
+        assert_eq!(names, wanted.split(' ').collect::<Vec<_>>());
+    }
+
+    #[test]
     fn readers_come_before_what_overwrites() {
         let text = "HloModule m
             ENTRY e {
-              x = f32[4] parameter(0)
+              x = f32[400] parameter(0)
               i = s32[] parameter(1)
               u = f32[1] parameter(2)
-              d = f32[4] dynamic-update-slice(x, u, i)
-              n = f32[4] negate(x)
-              s = f32[4] add(d, x)
-              ROOT t = (f32[4], f32[4], f32[4]) tuple(d, n, s)
+              d = f32[400] dynamic-update-slice(x, u, i)
+              n = f32[400] negate(x)
+              s = f32[400] add(d, x)
+              ROOT t = (f32[400], f32[400], f32[400]) tuple(d, n, s)
             }";
         let module = parse(text, &ParseOptions::default()).unwrap().module;
         let names: Vec<String> = order(&module, module.entry())

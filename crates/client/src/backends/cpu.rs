@@ -106,7 +106,8 @@ impl Program for Compiled {
             [alone] => {
                 let only = arguments.pop().unwrap_or_default();
                 let current = self.current();
-                Ok(vec![current.run_on(id(alone), only, || options(&run, &self.kept))?])
+                let options = || options(&run, &self.kept);
+                Ok(vec![current.run_on(id(alone), only, run.tell, options)?])
             }
             devices => {
                 let programs = vec![self.current(); devices.len()];

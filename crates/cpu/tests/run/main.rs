@@ -2,6 +2,7 @@
 
 mod attention;
 mod bits;
+mod early;
 mod extremes;
 mod large;
 mod loops;
