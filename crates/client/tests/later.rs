@@ -3,6 +3,7 @@
 
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use rxla::flags::Flags;
 use rxla::hlo::{Literal, Module};
@@ -180,7 +181,8 @@ impl Backend for Slow {
 impl Program for Slow {
     fn execute(&self, run: Run<'_>) -> Result<Vec<Vec<Literal>>> {
         run.tell.unwrap()(0, value([1.0, 2.0]));
-        self.0.lock().unwrap().recv().unwrap().map(|leaves| vec![leaves])
+        let end = self.0.lock().unwrap().recv_timeout(Duration::from_secs(60));
+        end.unwrap().map(|leaves| vec![leaves])
     }
 
     fn forecast(&self) -> Forecast {
