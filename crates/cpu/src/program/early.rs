@@ -1,9 +1,9 @@
 //! Results that are there long before the run ends, as the loss of a training step, of which the backward pass and the
 //! optimiser are still to come: the driver says so, and who waits for them alone goes on.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use rxla_hlo::cost::Costs;
-use rxla_hlo::{ElementType, InstructionId, Module};
+use rxla_hlo::{ArrayShape, ElementType, InstructionId, Module};
 use rxla_kernel::Builder;
 
 use crate::buffers::{Buffers, Output, Place, in_register};
@@ -29,12 +29,13 @@ pub(super) fn outputs(
     buffers: &Buffers,
 ) -> FxHashMap<usize, Vec<usize>> {
     let steps = &plan.entry.steps;
+    let donated: FxHashSet<usize> = buffers.aliases.iter().map(|&(_, output)| output).collect();
     // Numbers of outputs by the values that they are.
     let mut wanted: FxHashMap<ValueId, Vec<usize>> = FxHashMap::default();
     for (number, leaf) in plan.entry.results.iter().enumerate() {
         if let (Leaf::Array(value), Output::Computed) = (*leaf, buffers.outputs[number])
             && is_small(&plan.values[value].shape)
-            && buffers.aliases.iter().all(|&(_, output)| output != number)
+            && !donated.contains(&number)
         {
             wanted.entry(value).or_default().push(number);
         }
@@ -69,10 +70,10 @@ pub(super) fn outputs(
     early
 }
 
-fn is_small(shape: &rxla_hlo::ArrayShape) -> bool {
+fn is_small(shape: &ArrayShape) -> bool {
     // Narrow numbers are put in order when the run ends.
     let whole = shape.element_type == ElementType::Pred || shape.element_type.bit_width() >= 8;
-    whole && shape.byte_size().is_some_and(|bytes| bytes <= SMALL_RESULT)
+    whole && shape.byte_size().is_some_and(|bytes| (1..=SMALL_RESULT).contains(&bytes))
 }
 
 fn instruction(step: &Step) -> InstructionId {

@@ -37,7 +37,8 @@ const STEP: &str = "HloModule step, input_output_alias={ ALIAS }
       e = f32[SIZE,SIZE] dot(d, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
       corner = f32[1,1] slice(e), slice={[0:1], [0:1]}
       number = f32[] reshape(corner)
-      ROOT r = (f32[SIZE,SIZE], f32[], pred[4], f32[], f32[]) tuple(e, sum, mask, number, sum)
+      none = f32[0] slice(column), slice={[0:0]}
+      ROOT r = (f32[SIZE,SIZE], f32[], pred[4], f32[], f32[], f32[0]) tuple(e, sum, mask, number, sum, none)
     }";
 
 fn step(size: usize, alias: &str) -> String {
@@ -55,7 +56,7 @@ fn small_results_are_told_when_they_are_there() {
     let size = 320;
     let (mut told, results) = run(&step(size, ""), &ones(size));
     told.sort_by_key(|(leaf, _)| *leaf);
-    // Neither the large one nor what comes last.
+    // Neither the large one nor what comes last, nor what has no elements.
     assert_eq!(told.iter().map(|(leaf, _)| *leaf).collect::<Vec<_>>(), [1, 2, 4]);
     for (leaf, value) in told {
         assert_eq!(value, results[leaf]);
