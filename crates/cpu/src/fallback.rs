@@ -24,6 +24,7 @@ pub(crate) struct RunContext<'a> {
     pub(crate) marks: &'a [Mark],
     /// `None` in programs without fallbacks.
     pub(crate) session: Option<&'a Session<'a>>,
+    /// `None` where nobody is told of results before the run ends.
     pub(crate) early: Option<Early<'a>>,
     /// Why a fallback failed.
     pub(crate) failure: RefCell<Option<Failure>>,
