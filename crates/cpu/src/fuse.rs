@@ -5,7 +5,8 @@
 //! is expensive once. Broadcasts and iotas are so cheap that they are never stored. A sum over a row is
 //! computed where rows are gone through and it is broadcast along them, once for each; what it adds up is kept for
 //! the rest of the row, if that needs it again and it is expensive. Then fusions
-//! that run over the same elements and read the same arrays become one with several results.
+//! that run over the same elements and read the same arrays become one with several results. What is stored to be
+//! read in another shape is stored in its own: a reshape of it is a view.
 //!
 //! An update of a part of an array is made in place. So what it writes is computed before, on its own,
 //! if that reads other parts of the same array.

@@ -96,6 +96,10 @@ impl Former<'_> {
         if movable && id != root && self.try_fuse(id) {
             return;
         }
+        // Its bytes are those of its operand, which is stored in the shape that it is computed in, as others need it.
+        if let Op::Reshape(_) = module[id].op {
+            return;
+        }
         let group = self.groups.len();
         self.groups.push(Group { roots: vec![id], members: vec![id] });
         let way = self.way(group, elements(module, id) as f64, Order::Rows);

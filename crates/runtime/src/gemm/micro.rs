@@ -26,10 +26,12 @@ pub(crate) struct Tile<T> {
     pub add: bool,
     /// What memory is asked for meanwhile.
     pub ask: Option<Ask>,
+    /// What kernels of [`strided`] ask for at each step: the next tile's rows, which may come from far away.
+    pub soon: Ask,
 }
 
 /// Values along k in which one line of memory is asked for, at least: kernels that do fewer at once ask each time.
-pub(crate) const ASKING: usize = 8;
+pub(crate) const ASKING: usize = 4;
 /// The same for the kernels of [`amx`], of whose calls there are fewer.
 pub(crate) const ASKING_IN_BLOCKS: usize = 2;
 
@@ -51,7 +53,10 @@ impl<T> Tile<T> {
         (c, c_step): (*mut T, isize),
     ) -> Tile<T> {
         let (start, keep) = (std::ptr::null(), std::ptr::null_mut());
-        Tile { k, a, a_row: 1, a_step, b, b_step, start, keep, c, c_step, add: false, ask: None }
+        // At hand.
+        let soon = Ask { from: a.cast(), step: 0 };
+        let (a_row, add, ask) = (1, false, None);
+        Tile { k, a, a_row, a_step, b, b_step, start, keep, c, c_step, add, ask, soon }
     }
 }
 

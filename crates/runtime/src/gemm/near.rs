@@ -8,7 +8,7 @@ use rxla_base::Result;
 
 use super::axis::Axis;
 use super::grid::Grid;
-use super::micro::{Kernels, Tile};
+use super::micro::{Ask, Kernels, Tile};
 use super::scatter::scatter;
 use super::{Compute, Job, Product, Workspace, out_of_memory, room};
 use crate::context::Context;
@@ -92,6 +92,23 @@ impl<'a, T: Compute> Near<'a, T> {
         if failed.into_inner() { Err(out_of_memory()) } else { Ok(()) }
     }
 
+    /// What the next tile reads: the rows below these, or, after the last ones, those of the next matrix, which is likely
+    /// to begin where this one ends.
+    fn soon(&self, a: *const T, height: usize, depth: usize, last: bool) -> Ask {
+        let Near { a_row, a_step, .. } = *self;
+        let (next, step) = match (a_row, a_step) {
+            // A line of each step: the one where the rows end.
+            (1, _) if last => (depth * a_step + height - 1, a_step * size_of::<T>()),
+            (1, _) => (2 * height - 1, a_step * size_of::<T>()),
+            // All lines, if there are no more than steps.
+            (_, 1) if height * a_row * size_of::<T>() <= 64 * depth => {
+                (height * a_row, height * a_row * size_of::<T>() / depth)
+            }
+            _ => (0, 0),
+        };
+        Ask { from: a.wrapping_add(next).cast(), step: step as isize }
+    }
+
     /// Computes a part of the result, block by block of k and panel by panel of the columns.
     ///
     /// # Safety
@@ -150,7 +167,12 @@ impl<'a, T: Compute> Near<'a, T> {
                         false => ((spare, width as isize), false),
                     };
                     let task = Tile::new(depth, (a, self.a_step), (b, b_step as isize), into);
-                    let task = Tile { a_row: self.a_row, add, ..task };
+                    let task = Tile {
+                        a_row: self.a_row,
+                        add,
+                        soon: self.soon(a, height, depth, tile + 1 == tiles),
+                        ..task
+                    };
                     // SAFETY: the caller's promise; what is packed or does not fit has room of its own.
                     unsafe {
                         kernels.run(vectors, height, &task);

@@ -5,33 +5,33 @@ use super::sets::for_each_set;
 use super::{Compute, Operand, transpose};
 use crate::element::Load;
 
-/// Places of an operand along k, and the lengths of the stretches in which they lie together, which
-/// cover them in order.
+/// Places of an operand along k.
 #[derive(Default)]
 pub(crate) struct Steps {
     pub places: Vec<isize>,
-    runs: Vec<usize>,
+    /// Whether all lie together.
+    together: bool,
 }
 
 impl Steps {
-    /// Finds the stretches again after the places have changed.
+    /// Has a look at the places after they have changed.
     pub(crate) fn find_runs(&mut self) {
-        self.runs.clear();
-        let mut start = 0;
-        for (index, pair) in self.places.windows(2).enumerate() {
-            if pair[1] - pair[0] != 1 {
-                self.runs.push(index + 1 - start);
-                start = index + 1;
-            }
-        }
-        if start < self.places.len() {
-            self.runs.push(self.places.len() - start);
-        }
+        self.together = self.places.windows(2).all(|pair| pair[1] - pair[0] == 1);
     }
 
     /// Whether all lie together.
     pub(super) fn is_one_run(&self) -> bool {
-        self.runs.len() == 1
+        self.together && !self.places.is_empty()
+    }
+
+    /// The lengths of the stretches in which places lie together, which cover them in order. They are not kept: where
+    /// each is of one place, to write them down takes longer than to find them.
+    fn runs(&self) -> impl Iterator<Item = usize> {
+        let (one, many) = match self.together {
+            true => (Some(self.places.len()), &[][..]),
+            false => (None, self.places.as_slice()),
+        };
+        one.into_iter().chain(many.chunk_by(|a, b| b - a == 1).map(<[isize]>::len))
     }
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn prefetch<S>(place: *const S) {
 /// while others are multiplied.
 pub(super) fn is_near(element: usize, rows: usize, steps: &Steps) -> bool {
     const MOST_LINES: usize = 320;
-    let lines: usize = steps.runs.iter().map(|&run| (run * element).div_ceil(64)).sum();
+    let lines: usize = steps.runs().map(|run| (run * element).div_ceil(64)).sum();
     lines.saturating_mul(rows) <= MOST_LINES
 }
 
@@ -64,7 +64,7 @@ pub(super) fn is_near(element: usize, rows: usize, steps: &Steps) -> bool {
 pub(super) fn prefetch_rows<T>(matrix: Operand<T>, rows: &[isize], steps: &Steps) {
     for &row in rows {
         let mut p = 0;
-        for &run in &steps.runs {
+        for run in steps.runs() {
             let place = (row + steps.places[p]) * matrix.width as isize;
             let start = matrix.data.wrapping_offset(place);
             for line in 0..(run * matrix.width).div_ceil(64) {
@@ -223,7 +223,7 @@ unsafe fn turn_runs<S: Source<T>, T: Compute>(
 ) {
     let (side, turn) = transpose::best::<S, T>();
     let (mut p, mut end) = (0, 0);
-    for &run in &steps.runs {
+    for run in steps.runs() {
         end += run;
         while p + side * S::STEPS <= end {
             let from = matrix.wrapping_offset(steps.places[p]);

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rxla_base::Result;
 
 use super::lines::{Lines, Panels};
+use super::micro::{ASKING, Ask};
 use super::pack::{Steps, at_once, is_near, prefetch_rows};
 use super::panels::{self, Packed};
 use super::{Address, Compute, Job, Rows, is_arithmetic, out_of_memory, scratch};
@@ -234,9 +235,15 @@ impl<T: Compute> Block<'_, T> {
             dense: self.dense,
             add: self.add,
         };
-        let before = |_| {
+        let before = |panel| {
             prefetch_rows(self.job.product.a, next.next().unwrap_or_default(), &self.steps[0]);
-            None
+            let Rows::Together(step) = a.1 else { return None };
+            // Of the next tile's steps, where they lie beside these: each panel asks for some.
+            let first = panel * self.values.div_ceil(ASKING);
+            (step > rows.len() && first < self.values).then(|| Ask {
+                from: a.0.wrapping_add(2 * rows.len() - 1 + first * step).cast(),
+                step: (step * size_of::<T>()) as isize,
+            })
         };
         // SAFETY: both operands are packed, the last panel filled up with zeros, and there is room.
         unsafe { self.job.put_panels(a, rows, &packed, panels, spare, before) };

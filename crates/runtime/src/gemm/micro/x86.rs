@@ -7,7 +7,7 @@ use crate::gemm::Compute;
 use crate::gemm::units::{Halves, Pair, Quad};
 
 /// Steps of k for which the operands are asked for ahead.
-const AHEAD: isize = 12;
+const AHEAD: usize = 12;
 /// The same for columns that come from where the program has them.
 const FAR_AHEAD: isize = 64;
 
@@ -51,12 +51,17 @@ macro_rules! kernel {
             let (mut b, mut keep) = (tile.b, tile.keep);
             let at_hand = Ask { from: tile.a.cast(), step: 0 };
             let Ask { from: mut wanted, step: apart } = tile.ask.unwrap_or(at_hand);
+            let asks = tile.ask.is_some();
+            let mut soon = tile.soon.from;
             let mut step = |fetch: bool, keeps: bool| {
                 // Columns push tiles out of the first cache.
-                if fetch && $lanes >= LINE && !$apart {
-                    _mm_prefetch::<_MM_HINT_T0>(
-                        a[0].wrapping_add(AHEAD as usize * tile.a_step).cast(),
-                    );
+                if $apart {
+                    if $lanes >= LINE {
+                        _mm_prefetch::<_MM_HINT_T0>(soon.cast());
+                        soon = soon.wrapping_offset(tile.soon.step);
+                    }
+                } else if fetch && $lanes >= LINE {
+                    _mm_prefetch::<_MM_HINT_T0>(a[0].wrapping_add(AHEAD * tile.a_step).cast());
                 }
                 let mut row: [$vector; VECTORS] = [$zero(); VECTORS];
                 for j in 0..VECTORS {
@@ -72,7 +77,7 @@ macro_rules! kernel {
                         }
                     }
                     if fetch && j * $lanes % LINE == 0 {
-                        let later = b.wrapping_offset(AHEAD * tile.b_step);
+                        let later = b.wrapping_offset(AHEAD as isize * tile.b_step);
                         _mm_prefetch::<_MM_HINT_T0>(later.wrapping_add(j * $lanes).cast());
                     }
                 }
@@ -111,8 +116,11 @@ macro_rules! kernel {
                 }
             }
             while left > 0 {
-                ask();
-                let some = left.min(ASKING);
+                if asks {
+                    ask();
+                    ask();
+                }
+                let some = left.min(2 * ASKING);
                 left -= some;
                 for _ in 0..some {
                     step(!$apart, true);
