@@ -16,12 +16,13 @@ pub(crate) struct Steps {
 impl Steps {
     /// Has a look at the places after they have changed.
     pub(crate) fn find_runs(&mut self) {
-        self.together = self.places.windows(2).all(|pair| pair[1] - pair[0] == 1);
+        let Steps { places, .. } = self;
+        self.together = !places.is_empty() && places.windows(2).all(|pair| pair[1] - pair[0] == 1);
     }
 
     /// Whether all lie together.
     pub(super) fn is_one_run(&self) -> bool {
-        self.together && !self.places.is_empty()
+        self.together
     }
 
     /// The lengths of the stretches in which places lie together, which cover them in order. They are not kept: where
@@ -396,6 +397,27 @@ pub(crate) unsafe fn pack_complex<T: Compute>(
                 into.add(i).write(T::ZERO);
                 into.add(width + i).write(T::ZERO);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_cover_places_in_order() {
+        for (places, runs) in [
+            (&[][..], &[][..]),
+            (&[7], &[1]),
+            (&[0, 1, 2, 3], &[4]),
+            (&[0, 1, 2, 5, 6, 4], &[3, 2, 1]),
+            (&[0, 8, 16], &[1, 1, 1]),
+        ] {
+            let mut steps = Steps { places: places.to_vec(), ..Steps::default() };
+            steps.find_runs();
+            assert_eq!(steps.runs().collect::<Vec<_>>(), runs);
+            assert_eq!(steps.is_one_run(), runs.len() == 1);
         }
     }
 }

@@ -116,12 +116,11 @@ macro_rules! kernel {
                 }
             }
             while left > 0 {
-                if asks {
-                    ask();
-                    ask();
-                }
                 let some = left.min(2 * ASKING);
                 left -= some;
+                if asks {
+                    (0..some).step_by(ASKING).for_each(|_| ask());
+                }
                 for _ in 0..some {
                     step(!$apart, true);
                 }
