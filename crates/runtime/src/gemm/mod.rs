@@ -364,13 +364,17 @@ impl<T: Compute> Job<'_, T> {
         let is_multiple = |distance: usize, of| (distance * size_of::<T>()).is_multiple_of(of);
         if step == 1 {
             // Rows that far apart have a few places in the first cache.
-            let crowded = is_multiple(row, 2048) && row > self.depth.min(self.product.k.len());
-            let bears = !crowded || self.kernels.rows <= system::first_cache_ways();
+            let bears = !is_multiple(row, 2048) || self.has_ways_for_rows();
             (bears && self.strided.is_some()).then_some(Rows::Apart(row))
         } else {
             // Steps, of which there are more, have a few in the second one.
             (row == 1 && !is_multiple(step, 4096)).then_some(Rows::Together(step))
         }
+    }
+
+    /// Whether the first cache keeps a line of each of a tile's rows, wherever they are.
+    fn has_ways_for_rows(&self) -> bool {
+        self.kernels.rows <= system::first_cache_ways()
     }
 
     /// Where some steps of columns begin that can be read in lines without being packed: they lie together, and

@@ -54,6 +54,8 @@ fn near_rows<T: Compute>(job: &Job<'_, T>) -> Option<Rows> {
     // Rows that lie apart are read in as many lines at once, which is slow where most of them come from memory; of those
     // that lie together a step takes a line of its own each, for which the second cache has to have room.
     let (steps, most) = match how {
+        // Whoever has few ways packs them: panel after panel, a tile's rows are then a fifth faster to read.
+        Rows::Apart(_) if !job.has_ways_for_rows() => return None,
         Rows::Apart(_) => (k.len(), MOST_BYTES),
         Rows::Together(_) => (job.depth.min(k.len()), system::second_cache() / 2),
     };

@@ -48,6 +48,16 @@ macro_rules! kernel {
             let third = if $apart { 3 * tile.a_row } else { 0 };
             let mut a: [*const $scalar; 4] =
                 std::array::from_fn(|number| tile.a.wrapping_add(number * third));
+            if $apart {
+                // Otherwise the compiler finds one address from the other, by an instruction for each row and step, which
+                // is more than some processors take up in the time.
+                for address in &mut a {
+                    // SAFETY: nothing is done.
+                    unsafe {
+                        std::arch::asm!("/* {} */", inout(reg) *address, options(pure, nomem, nostack, preserves_flags));
+                    }
+                }
+            }
             let (mut b, mut keep) = (tile.b, tile.keep);
             let at_hand = Ask { from: tile.a.cast(), step: 0 };
             let Ask { from: mut wanted, step: apart } = tile.ask.unwrap_or(at_hand);
