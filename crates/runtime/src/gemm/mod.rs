@@ -368,7 +368,8 @@ impl<T: Compute> Job<'_, T> {
             (bears && self.strided.is_some()).then_some(Rows::Apart(row))
         } else {
             // Steps, of which there are more, have a few in the second one.
-            (row == 1 && !is_multiple(step, 4096)).then_some(Rows::Together(step))
+            let bears = !is_multiple(step, 4096) && self.has_ways_for_rows();
+            (row == 1 && bears).then_some(Rows::Together(step))
         }
     }
 

@@ -1,6 +1,7 @@
 //! Products of a few rows with a matrix that is read where it is: it goes by once, some steps of k of a stretch of
 //! columns at a time, in the order in which it lies, and every line of it is asked for before its turn. The sums of
-//! the stretch stay in the first cache meanwhile.
+//! the stretch stay in the first cache meanwhile. Where the steps of a few columns lie one after the other, as tiled
+//! matrices have them, all of a panel's go by at once, and come by themselves.
 
 use std::ops::Range;
 
@@ -14,6 +15,8 @@ use super::{Compute, Job, Rows, Workspace, is_arithmetic, panels, room};
 const STEPS: usize = 32;
 /// Panels that are asked for ahead.
 const AHEAD: usize = 2;
+/// Bytes of a step of the columns that a tiled matrix has together, at most.
+const TILED: usize = 256;
 /// Bytes of sums that stay near.
 const NEAR: usize = 16 << 10;
 
@@ -43,12 +46,17 @@ impl<T: Compute> Job<'_, T> {
             workspace;
         let Workspace { left, right, tile, .. } = workspace;
         let left = room::<T>(left, rows.len() * depth)?;
-        let right = room::<T>(right, width * STEPS)?;
+        let right = room::<T>(right, width * depth)?;
         let spare = room::<T>(tile, panels::spare(kernels))?;
         product.n.offsets(1, columns.start, columns.len(), column_places);
         let dense = is_arithmetic(column_places) == Some(1);
         let b_step = product.k.stride(1).unwrap_or(0);
         let stretch = (NEAR / size_of::<T>() / rows.len()).next_multiple_of(width);
+        // Sums are the same for all sets of instructions: how wide their panels are does not count.
+        let is_tiled = product.n.dims.last().is_some_and(|inner| {
+            inner.size as isize == b_step && inner.size * size_of::<T>() <= TILED
+        });
+        let steps_at_once = if is_tiled { depth } else { STEPS };
         for k0 in (0..k).step_by(depth) {
             let k1 = k.min(k0 + depth);
             product.k.offsets(0, k0, k1 - k0, &mut steps_a.places);
@@ -66,18 +74,18 @@ impl<T: Compute> Job<'_, T> {
             for begin in (columns.start..columns.end).step_by(stretch) {
                 let end = columns.end.min(begin + stretch);
                 let panels = (end - begin).div_ceil(width);
-                let turns = panels * (k1 - k0).div_ceil(STEPS);
+                let turns = panels * (k1 - k0).div_ceil(steps_at_once);
                 // The first column of a turn and its steps.
                 let turn_at = |turn: usize| {
-                    let kk = k0 + turn / panels * STEPS;
-                    (begin + turn % panels * width, kk..k1.min(kk + STEPS))
+                    let kk = k0 + turn / panels * steps_at_once;
+                    (begin + turn % panels * width, kk..k1.min(kk + steps_at_once))
                 };
                 let place = |column: usize, k: usize| {
                     let place = product.n.offset(0, column) + product.k.offset(1, k);
                     product.b.data.cast::<T>().wrapping_offset(place)
                 };
                 for turn in 0..turns {
-                    if turn + AHEAD < turns {
+                    if !is_tiled && turn + AHEAD < turns {
                         let (column, some) = turn_at(turn + AHEAD);
                         ask(place(column, some.start), some.len(), b_step, width);
                     }

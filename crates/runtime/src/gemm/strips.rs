@@ -48,14 +48,13 @@ pub(super) fn pays<T: Compute>(job: &Job<'_, T>) -> bool {
 }
 
 /// How the left operand is read where it is, by every panel anew, if what of it a panel is multiplied with stays near.
+/// It does not in a first cache of few ways, where a tile's rows are a fifth faster to read when they are packed.
 fn near_rows<T: Compute>(job: &Job<'_, T>) -> Option<Rows> {
     let Product { m, k, .. } = job.product;
-    let how = job.readable(m.stride(0)?, k.stride(0)?)?;
+    let how = job.readable(m.stride(0)?, k.stride(0)?).filter(|_| job.has_ways_for_rows())?;
     // Rows that lie apart are read in as many lines at once, which is slow where most of them come from memory; of those
     // that lie together a step takes a line of its own each, for which the second cache has to have room.
     let (steps, most) = match how {
-        // Whoever has few ways packs them: panel after panel, a tile's rows are then a fifth faster to read.
-        Rows::Apart(_) if !job.has_ways_for_rows() => return None,
         Rows::Apart(_) => (k.len(), MOST_BYTES),
         Rows::Together(_) => (job.depth.min(k.len()), system::second_cache() / 2),
     };

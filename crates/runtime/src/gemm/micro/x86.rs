@@ -54,7 +54,11 @@ macro_rules! kernel {
                 for address in &mut a {
                     // SAFETY: nothing is done.
                     unsafe {
-                        std::arch::asm!("/* {} */", inout(reg) *address, options(pure, nomem, nostack, preserves_flags));
+                        std::arch::asm!(
+                            "/* {} */",
+                            inout(reg) * address,
+                            options(pure, nomem, nostack, preserves_flags)
+                        );
                     }
                 }
             }
