@@ -46,7 +46,6 @@ impl<T: Compute> Job<'_, T> {
             workspace;
         let Workspace { left, right, tile, .. } = workspace;
         let left = room::<T>(left, rows.len() * depth)?;
-        let right = room::<T>(right, width * depth)?;
         let spare = room::<T>(tile, panels::spare(kernels))?;
         product.n.offsets(1, columns.start, columns.len(), column_places);
         let dense = is_arithmetic(column_places) == Some(1);
@@ -57,6 +56,7 @@ impl<T: Compute> Job<'_, T> {
             inner.size as isize == b_step && inner.size * size_of::<T>() <= TILED
         });
         let steps_at_once = if is_tiled { depth } else { STEPS };
+        let right = room::<T>(right, width * steps_at_once)?;
         for k0 in (0..k).step_by(depth) {
             let k1 = k.min(k0 + depth);
             product.k.offsets(0, k0, k1 - k0, &mut steps_a.places);
