@@ -12,7 +12,6 @@ use super::micro::{Ask, Kernels, Tile};
 use super::scatter::scatter;
 use super::{Compute, Job, Product, Workspace, out_of_memory, room};
 use crate::context::Context;
-use crate::system;
 
 /// Multiplications up to which the other ways lose more time.
 const MOST_WORK: usize = if cfg!(test) { 1 << 14 } else { 1 << 23 };
@@ -53,7 +52,7 @@ impl<'a, T: Compute> Near<'a, T> {
             && n.len() <= MOST_COLUMNS
             && n.stride(1) == Some(1)
             && near(a_step)
-            && (near(a_row) || kernels.rows <= system::first_cache_ways());
+            && (near(a_row) || job.has_ways_for_rows());
         let b_step = stride(k, 1).filter(|&step| {
             product.b.direct && n.stride(0) == Some(1) && near(step) && step >= n.len()
         });
