@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 pub use crate::gemm::kept::KeptMatrices;
-use crate::pool::Pool;
+use crate::pool::{Pool, Work};
 
 /// Lives as long as the execution that it was made for; compiled code holds its address.
 #[derive(Default)]
@@ -55,19 +55,21 @@ impl Context {
 
     /// Runs `work(begin, end)` for pieces that cover `0..count`; see [`Pool::parallel_for_each`].
     pub fn parallel_for_each(&self, count: usize, work: impl Fn(usize, usize) + Sync) {
-        match &self.pool {
-            Some(pool) => pool.parallel_for_each(count, work),
-            None if count > 0 => work(0, count),
-            None => {}
-        }
+        self.spread(count, None, &work);
     }
 
     /// Runs `work(begin, end)` for pieces that cover `0..count`; see [`Pool::parallel_for`].
     pub fn parallel_for(&self, count: usize, grain: usize, work: impl Fn(usize, usize) + Sync) {
-        match &self.pool {
-            Some(pool) => pool.parallel_for(count, grain, work),
-            None if count > 0 => work(0, count),
-            None => {}
+        self.spread(count, Some(grain), &work);
+    }
+
+    /// Without a grain each index is much work.
+    fn spread(&self, count: usize, grain: Option<usize>, work: &Work) {
+        match (&self.pool, grain) {
+            (Some(pool), Some(grain)) => pool.parallel_for(count, grain, work),
+            (Some(pool), None) => pool.parallel_for_each(count, work),
+            (None, _) if count > 0 => work(0, count),
+            (None, _) => {}
         }
     }
 }

@@ -34,6 +34,10 @@ use crate::seats::Seats;
 /// A piece of work as compiled code passes it: `thunk(arguments, begin, end)`. It must not unwind.
 pub type Thunk = unsafe extern "C" fn(arguments: *const c_void, begin: i64, end: i64);
 
+/// The same in Rust: `work(begin, end)`. Called by address: what it does, and there are hundreds of such, would
+/// otherwise be compiled for each way to call it.
+pub type Work<'a> = dyn Fn(usize, usize) + Sync + 'a;
+
 /// Loops that run at once before callers work alone.
 const SLOTS: usize = 8;
 /// How long who waits keeps looking before it sleeps.
@@ -173,30 +177,30 @@ impl Pool {
 
     /// Runs `work(begin, end)` for pieces that cover `0..count`. If one panics, so does this, after
     /// the other pieces are done.
-    pub fn parallel_for<F: Fn(usize, usize) + Sync>(&self, count: usize, grain: usize, work: F) {
+    pub fn parallel_for(&self, count: usize, grain: usize, work: &Work) {
         self.parallel_for_in_units(count, grain, UNITS_PER_THREAD, work);
     }
 
     /// The same for indices that are much work each, one as much as the other, and need nothing from their neighbours:
     /// the last pieces are smaller, so that threads end together.
-    pub fn parallel_for_each<F: Fn(usize, usize) + Sync>(&self, count: usize, work: F) {
+    pub fn parallel_for_each(&self, count: usize, work: &Work) {
         self.parallel_for_in_units(count, 1, FINE_UNITS_PER_THREAD, work);
     }
 
-    fn parallel_for_in_units<F: Fn(usize, usize) + Sync>(
+    fn parallel_for_in_units(
         &self,
         count: usize,
         grain: usize,
         units_per_thread: usize,
-        work: F,
+        work: &Work,
     ) {
-        struct Guarded<'a, F> {
-            work: &'a F,
+        struct Guarded<'a> {
+            work: &'a Work<'a>,
             panic: Mutex<Option<Box<dyn Any + Send>>>,
         }
-        unsafe extern "C" fn run<F: Fn(usize, usize)>(data: *const c_void, begin: i64, end: i64) {
+        unsafe extern "C" fn run(data: *const c_void, begin: i64, end: i64) {
             // SAFETY: `data` is the `Guarded` below, which outlives the loop.
-            let guarded = unsafe { &*data.cast::<Guarded<'_, F>>() };
+            let guarded = unsafe { &*data.cast::<Guarded<'_>>() };
             let piece = AssertUnwindSafe(|| (guarded.work)(begin as usize, end as usize));
             if let Err(panic) = catch_unwind(piece) {
                 let mut first = guarded.panic.lock().unwrap_or_else(PoisonError::into_inner);
@@ -209,11 +213,11 @@ impl Pool {
             }
             return;
         }
-        let guarded = Guarded { work: &work, panic: Mutex::new(None) };
-        // SAFETY: `run` does not unwind, and `F` may be called from other threads since it is `Sync`.
+        let guarded = Guarded { work, panic: Mutex::new(None) };
+        // SAFETY: `run` does not unwind, and the work may be done by other threads since it is `Sync`.
         unsafe {
             let arguments = (&raw const guarded).cast();
-            self.run_in_units(run::<F>, arguments, count, grain, units_per_thread);
+            self.run_in_units(run, arguments, count, grain, units_per_thread);
         }
         let panic = guarded.panic.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Some(panic) = panic {
@@ -465,7 +469,7 @@ mod tests {
 
     fn visits(pool: &Pool, count: usize, grain: usize) -> Vec<u32> {
         let seen: Vec<AtomicU32> = (0..count).map(|_| AtomicU32::new(0)).collect();
-        pool.parallel_for(count, grain, |begin, end| {
+        pool.parallel_for(count, grain, &|begin, end| {
             assert!(begin.is_multiple_of(grain) && (end.is_multiple_of(grain) || end == count));
             for index in begin..end {
                 seen[index].fetch_add(1, Ordering::Relaxed);
@@ -483,7 +487,7 @@ mod tests {
             }
             for count in [0, 1, 7, 1000] {
                 let seen: Vec<AtomicU32> = (0..count).map(|_| AtomicU32::new(0)).collect();
-                pool.parallel_for_each(count, |begin, end| {
+                pool.parallel_for_each(count, &|begin, end| {
                     seen[begin..end]
                         .iter()
                         .for_each(|times| _ = times.fetch_add(1, Ordering::Relaxed));
@@ -504,9 +508,9 @@ mod tests {
             for _ in 0..SLOTS + 2 {
                 scope.spawn(|| {
                     for _ in 0..100 {
-                        pool.parallel_for(10, 1, |begin, end| {
+                        pool.parallel_for(10, 1, &|begin, end| {
                             for _ in begin..end {
-                                pool.parallel_for(10, 1, |begin, end| {
+                                pool.parallel_for(10, 1, &|begin, end| {
                                     total.fetch_add(end - begin, Ordering::Relaxed);
                                 });
                             }
@@ -523,7 +527,7 @@ mod tests {
         let pool = Pool::with_threads(2);
         let done = AtomicUsize::new(0);
         let attempt = catch_unwind(AssertUnwindSafe(|| {
-            pool.parallel_for(100, 1, |begin, end| {
+            pool.parallel_for(100, 1, &|begin, end| {
                 done.fetch_add(end - begin, Ordering::Relaxed);
                 assert!(begin != 0, "on purpose");
             });
@@ -555,7 +559,7 @@ mod tests {
             let most = (0..50).map(|_| {
                 pool.look_around();
                 let threads = Mutex::new(HashSet::new());
-                pool.parallel_for(200, 1, |_, _| {
+                pool.parallel_for(200, 1, &|_, _| {
                     threads.lock().unwrap().insert(std::thread::current().id());
                     std::thread::sleep(Duration::from_micros(20));
                 });
@@ -600,7 +604,7 @@ mod tests {
         for flush in [true, false, true] {
             let _mode = if flush { Subnormals::flush() } else { Subnormals::keep() };
             let (zeros, runs) = (AtomicUsize::new(0), AtomicUsize::new(0));
-            pool.parallel_for(4000, 1, |begin, end| {
+            pool.parallel_for(4000, 1, &|begin, end| {
                 for _ in begin..end {
                     std::thread::sleep(Duration::from_micros(1));
                     zeros.fetch_add(usize::from(halved() == 0.0), Ordering::Relaxed);

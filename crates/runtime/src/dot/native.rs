@@ -1,5 +1,7 @@
 //! Which elements products take and give as they are, and how others are packed, streamed and rounded.
 
+use half::{bf16, f16};
+
 use super::Dim;
 use crate::context::Context;
 use crate::element::{Element, Store, with_element};
@@ -26,7 +28,8 @@ pub(crate) trait Native: Compute {
     }
     /// Whether operands with such elements can be read where they are.
     fn is_direct(element: Element) -> bool;
-    /// How rows of such elements are read by products with vectors.
+    /// How rows of such elements are read by products with vectors: those that programs have such products of. Others
+    /// are packed, as for any product; code of its own for each would be a tenth of all that is compiled.
     fn streams(element: Element) -> Option<Streams<Self>>;
     /// How sums are rounded to such elements where products write them, if they may.
     fn rounds(_element: Element) -> Option<Round<Self>> {
@@ -48,7 +51,7 @@ pub(crate) trait Native: Compute {
 }
 
 macro_rules! native {
-    ($($type:ty => $($element:ident)|*;)*) => {$(
+    ($($type:ty => $($element:ident)|*, streams $($stream:ident: $source:ty),*;)*) => {$(
         impl Native for $type {
             #[inline(always)]
             fn is_native(element: Element) -> bool {
@@ -67,7 +70,10 @@ macro_rules! native {
 
             #[inline(always)]
             fn streams(element: Element) -> Option<Streams<$type>> {
-                with_element!(element, S => Some(Streams::of::<S>()))
+                match element {
+                    $(Element::$stream => Some(Streams::of::<$source>()),)*
+                    _ => None,
+                }
             }
 
             #[inline(always)]
@@ -89,10 +95,10 @@ macro_rules! native {
 }
 
 native! {
-    f32 => F32 | C64;
-    f64 => F64 | C128;
-    i32 => I32 | U32;
-    i64 => I64 | U64;
+    f32 => F32 | C64, streams F32: f32, F16: f16, BF16: bf16, I8: i8, U8: u8;
+    f64 => F64 | C128, streams F64: f64, F32: f32;
+    i32 => I32 | U32, streams I32: i32, U32: u32, I16: i16, U16: u16, I8: i8, U8: u8;
+    i64 => I64 | U64, streams I64: i64, U64: u64, I32: i32, U32: u32;
 }
 
 /// Whether such integers are those of 16 bits, of which two are multiplied at once.
@@ -194,7 +200,7 @@ units!(Halves, f32, Element::F32, {
     fn packers(elements: [Element; 2]) -> [Pack<Halves>; 2] {
         match elements[0] {
             Element::F32 => [left::<f32, Halves>(), pack_panels::<f32, Halves>],
-            _ => [left::<half::bf16, Halves>(), pack_panels::<half::bf16, Halves>],
+            _ => [left::<bf16, Halves>(), pack_panels::<bf16, Halves>],
         }
     }
 
@@ -211,8 +217,8 @@ units!(Halves, f32, Element::F32, {
             unsafe { round_row::<S, f32>(sums.cast(), into.cast(), count) };
         }
         match element {
-            Element::BF16 => Some(Round { width: 2, row: row::<half::bf16> }),
-            Element::F16 => Some(Round { width: 2, row: row::<half::f16> }),
+            Element::BF16 => Some(Round { width: 2, row: row::<bf16> }),
+            Element::F16 => Some(Round { width: 2, row: row::<f16> }),
             _ => None,
         }
     }
