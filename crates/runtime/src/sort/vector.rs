@@ -12,6 +12,9 @@ use super::order::{LONG, SHORTEST};
 use crate::context::Context;
 use crate::gemm::Address;
 
+/// Numbers from which on a pivot is worth more than so many samples.
+const SEVERAL: usize = 2048;
+const FEW_SAMPLES: usize = 16;
 /// Vectors that are compared with a pivot before the first of them is written.
 const TOGETHER: usize = 4;
 
@@ -271,13 +274,25 @@ macro_rules! vector_sort {
             /// One of the numbers near their middle.
             #[target_feature(enable = $features)]
             fn pivot(numbers: &[Number]) -> Number {
-                const SAMPLES: usize = 4 * LANES;
-                let mut samples = [0; SAMPLES];
-                for (i, sample) in samples.iter_mut().enumerate() {
-                    *sample = numbers[i * numbers.len() / SAMPLES];
+                // Of a few numbers, to find a better one is more work than it saves.
+                match numbers.len() {
+                    ..SEVERAL => middle::<{ FEW_SAMPLES / LANES }>(numbers),
+                    _ => middle::<4>(numbers),
                 }
-                network::<4>(samples.as_ptr(), &mut samples);
-                samples[SAMPLES / 2]
+            }
+
+            /// The middle one of so many vectors of samples.
+            #[inline]
+            #[target_feature(enable = $features)]
+            fn middle<const VECTORS: usize>(numbers: &[Number]) -> Number {
+                let count = VECTORS * LANES;
+                let mut samples = [[0; LANES]; VECTORS];
+                for (i, sample) in samples.as_flattened_mut().iter_mut().enumerate() {
+                    *sample = numbers[i * numbers.len() / count];
+                }
+                let samples = samples.as_flattened_mut();
+                network::<VECTORS>(samples.as_ptr(), samples);
+                samples[count / 2]
             }
 
             /// Writes numbers less than the pivot, or no greater than it, to the front and the others, in
