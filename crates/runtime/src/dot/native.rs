@@ -29,7 +29,7 @@ pub(crate) trait Native: Compute {
     /// Whether operands with such elements can be read where they are.
     fn is_direct(element: Element) -> bool;
     /// How rows of such elements are read by products with vectors: those that programs have such products of. Others
-    /// are packed, as for any product; code of its own for each would be a tenth of all that is compiled.
+    /// are packed, as for any product; code of its own for each would be a seventh of this crate's.
     fn streams(element: Element) -> Option<Streams<Self>>;
     /// How sums are rounded to such elements where products write them, if they may.
     fn rounds(_element: Element) -> Option<Round<Self>> {

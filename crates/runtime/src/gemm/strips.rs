@@ -111,10 +111,12 @@ pub(super) unsafe fn multiply<T: Compute>(context: &Context, job: &Job<'_, T>) -
     };
     let panel_size = 2 * kernels.lanes * (values + T::HEAD);
     let panels = n.div_ceil(2 * kernels.lanes);
-    // As many panels as stay in the second cache beside as many that are asked for in their place, and the rows that go
-    // by: the more they are, the seldomer rows do. The more steps a value holds, the sooner rows have gone by, so that
-    // panels have to be more for them.
-    let keeps = system::second_cache() / 16 * (4 * T::STEPS).max(7);
+    // As many panels as stay in the second cache beside what is asked for in their place, and the rows that go by. The
+    // more steps a value holds, the sooner the rows have gone by, so that panels have to be more for them. The more panels
+    // there are, the seldomer rows go by: a quarter of the cache is best on Zen 5, nearly a half on Cascade Lake, which
+    // the ways of the first cache tell apart.
+    let sixteenths = if job.has_ways_for_rows() { 4 } else { 7 };
+    let keeps = system::second_cache() / 16 * (4 * T::STEPS).max(sixteenths);
     let near = (keeps / (panel_size * size_of::<T>())).max(1);
     // Work is handed out in pieces: some rows of a panel.
     let pieces = (UNITS * context.threads()).div_ceil(panels).clamp(1, MOST_PIECES.min(tiles));

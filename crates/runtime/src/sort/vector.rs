@@ -12,9 +12,9 @@ use super::order::{LONG, SHORTEST};
 use crate::context::Context;
 use crate::gemm::Address;
 
-/// Numbers from which on a pivot is worth more than so many samples.
-const SEVERAL: usize = 2048;
+/// Samples that the pivot of a short part is found in, and numbers from which on a part is worth more of them.
 const FEW_SAMPLES: usize = 16;
+const SEVERAL: usize = 2048;
 /// Vectors that are compared with a pivot before the first of them is written.
 const TOGETHER: usize = 4;
 
@@ -274,7 +274,6 @@ macro_rules! vector_sort {
             /// One of the numbers near their middle.
             #[target_feature(enable = $features)]
             fn pivot(numbers: &[Number]) -> Number {
-                // Of a few numbers, to find a better one is more work than it saves.
                 match numbers.len() {
                     ..SEVERAL => middle::<{ FEW_SAMPLES / LANES }>(numbers),
                     _ => middle::<4>(numbers),

@@ -10,6 +10,8 @@ use crate::gemm::units::{Halves, Pair, Quad};
 const AHEAD: usize = 12;
 /// The same for columns that come from where the program has them.
 const FAR_AHEAD: isize = 64;
+/// Steps of k below which a product of rows read where they are is so short that to ask for what it writes shows.
+const SHORT: usize = 48;
 
 /// Kernels for rows of the left operand that lie together, or apart.
 macro_rules! kernel {
@@ -35,8 +37,7 @@ macro_rules! kernel {
                     }
                 }
             }
-            // Products whose rows are read where they are may be so short that to ask for more than they read shows.
-            let asked = if $apart && tile.k < 48 { 0 } else { ROWS };
+            let asked = if $apart && tile.k < SHORT { 0 } else { ROWS };
             for i in 0..asked {
                 let c = tile.c.wrapping_offset(i as isize * tile.c_step);
                 for j in 0..VECTORS {
