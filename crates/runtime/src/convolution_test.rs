@@ -192,7 +192,10 @@ fn check(case: &Case, context: &Context) {
         result.fill(7.0);
         let convolution = Convolution { method, ..convolution.clone() };
         run(&convolution, context, &left, &right, &mut result);
-        assert_eq!(result, wanted, "{case:?} {method:?}");
+        // What shares products at points that are not whole numbers is rounded.
+        let most = if method == Method::Direct { 0.0 } else { 0.01 };
+        let near = result.iter().zip(&wanted).all(|(a, b)| (a - b).abs() <= most);
+        assert!(near, "{case:?} {method:?}");
     }
     // Halves hold these numbers and sums too, if those are small.
     let halves = |values: &[f32]| -> Vec<half::bf16> {

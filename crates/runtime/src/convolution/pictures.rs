@@ -193,30 +193,29 @@ impl Pictures {
         }
     }
 
-    /// The addresses of a patch; places outside the picture are at `outside`.
+    /// The addresses of a patch, line by line, and what is made of them; for places outside the picture, `outside`.
     ///
     /// What is written here in words and read at once in vectors would wait for all writes before it.
     #[inline(always)]
-    pub(super) fn patch<const SIDE: usize>(
+    pub(super) fn patch<T: Copy>(
         &self,
-        picture: usize,
-        start: [isize; 2],
-        outside: *const f32,
-    ) -> [[*const f32; SIDE]; SIDE] {
+        (picture, start): (usize, [isize; 2]),
+        side: usize,
+        outside: T,
+        make: impl Fn(*mut f32) -> T,
+        places: &mut [T],
+    ) {
         let picture = self.data.get().wrapping_offset(picture as isize * self.strides[0]);
-        let [down, right]: [[Option<isize>; SIDE]; 2] = std::array::from_fn(|dim| {
-            std::array::from_fn(|i| {
-                let at = start[dim] + i as isize;
-                let inside = (0..self.size[dim] as isize).contains(&at);
-                inside.then(|| at * self.strides[1 + dim])
-            })
-        });
-        std::array::from_fn(|i| {
-            std::array::from_fn(|j| match (down[i], right[j]) {
-                (Some(y), Some(x)) => picture.wrapping_offset(y + x).cast_const(),
-                _ => outside,
-            })
-        })
+        let inside = |dim: usize, at: isize| (0..self.size[dim] as isize).contains(&at);
+        for (y, line) in (start[0]..).zip(places.chunks_exact_mut(side)) {
+            let from = picture.wrapping_offset(y.wrapping_mul(self.strides[1]));
+            for (x, place) in (start[1]..).zip(line) {
+                *place = match inside(0, y) && inside(1, x) {
+                    true => make(from.wrapping_offset(x * self.strides[2])),
+                    false => outside,
+                };
+            }
+        }
     }
 }
 

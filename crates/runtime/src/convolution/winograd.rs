@@ -3,14 +3,15 @@
 //! Two places of three taps, or three places of two taps, see four elements of the operand. Seen as polynomials that
 //! are multiplied at the points 0, 1, -1 and infinity, each pair of (places, taps) needs four products in a dimension
 //! instead of six: sixteen instead of thirty-six in two (S. Winograd, Arithmetic Complexity of Computations, 1980;
-//! A. Lavin and S. Gray, Fast Algorithms for Convolutional Neural Networks, 2016). With features, each of the
-//! sixteen is a product of matrices. [`forward`] has few taps and many places; [`gradient`], for the gradient of a
+//! A. Lavin and S. Gray, Fast Algorithms for Convolutional Neural Networks, 2016). Where there are many places, it is
+//! four of them, or four taps, at six points: thirty-six products instead of a hundred and forty-four. With features, each
+//! point is a product of matrices. [`forward`] has few taps and many places; [`gradient`], for the gradient of a
 //! window, few places and many taps; [`line`] goes along one dimension, for windows of other sizes and ranks. Groups
 //! are products of their own, for which there are kernels of few outputs ([`narrow`]).
 //!
-//! Points this small add little to the rounding of a plain sum. What they do add is that an element counts, and
-//! cancels, in places whose windows do not hold it: so whatever does not come out finite is computed the plain way,
-//! and [`Method::Direct`] always is.
+//! Points this small add little to the rounding of a plain sum ([`transform`] has how much). What they do add is that an
+//! element counts, and cancels, in places whose windows do not hold it: so whatever does not come out finite is computed
+//! the plain way, and [`Method::Direct`] always is.
 
 mod forward;
 mod gradient;
@@ -27,10 +28,10 @@ use crate::element::Elements;
 use crate::gemm::micro::{Tile, strided};
 
 const LANES: usize = super::vector::MOST_LANES;
+/// Points of the largest patch.
+const MOST_POINTS: usize = 36;
 /// Columns of a panel of products; every width of a micro-kernel divides it.
 const PANEL: usize = 32;
-/// Products of a patch of four by four.
-const POINTS: usize = 16;
 /// Features below which transforms cost more than they save.
 const LEAST_FEATURES: usize = if cfg!(test) { 1 } else { 16 };
 
@@ -78,12 +79,14 @@ pub(super) unsafe fn run<E: Elements>(
 #[derive(Clone, Copy)]
 struct Patches {
     count: [usize; 3],
+    /// Places from one to the next.
+    step: usize,
 }
 
 impl Patches {
-    /// Patches every two places of so many pictures of that size.
-    fn new(pictures: usize, size: [usize; 2]) -> Patches {
-        Patches { count: [pictures, size[0].div_ceil(2), size[1].div_ceil(2)] }
+    /// Patches every so many places of so many pictures of that size.
+    fn new(pictures: usize, size: [usize; 2], step: usize) -> Patches {
+        Patches { count: [pictures, size[0].div_ceil(step), size[1].div_ceil(step)], step }
     }
 
     fn len(&self) -> usize {
@@ -93,7 +96,7 @@ impl Patches {
     /// The picture of a patch, and where it starts.
     fn at(&self, index: usize) -> (usize, [usize; 2]) {
         let [_, high, wide] = self.count;
-        (index / wide / high, [index / wide % high * 2, index % wide * 2])
+        (index / wide / high, [index / wide % high, index % wide].map(|at| at * self.step))
     }
 }
 

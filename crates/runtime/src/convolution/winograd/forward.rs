@@ -1,4 +1,4 @@
-//! Windows of three by three: two by two places at once.
+//! Windows of three by three: two by two places at once, or four by four.
 //!
 //! Where there are many patches, the window is transformed first, for all ([`blocks`]). Then threads take blocks of
 //! patches, as many as their cache holds: each block is transformed, multiplied and transformed back while it is
@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rxla_base::Result;
 
-use super::transform;
+use super::transform::Form;
 use super::window::Window;
-use super::{LEAST_FEATURES, PANEL, POINTS, Patches, Sum, multiply, row};
+use super::{LEAST_FEATURES, MOST_POINTS, PANEL, Patches, Sum, multiply, row};
 use crate::allocator::Block;
 use crate::context::Context;
 use crate::convolution::pictures::{Lanes, Pictures, Turned};
@@ -39,7 +39,7 @@ pub(super) fn pays(c: &Convolution, dims: [Spatial; 2]) -> bool {
         && c.features.min(c.outputs) >= LEAST_FEATURES
         && (c.feature_groups == 1 || c.features.min(c.outputs) / c.feature_groups >= LEAST_GROUP)
         && (c.feature_groups == 1 || depthwise::width(c).is_none())
-        && Patches::new(c.images, together).len() >= LEAST_PATCHES
+        && Patches::new(c.images, together, 2).len() >= LEAST_PATCHES
         // Lanes of the result are last, or are brought where they go in the end.
         && (c.output_strides[1] == 1 || Turned::suits(c, dims))
 }
@@ -62,6 +62,13 @@ pub(super) unsafe fn run(
     let turned = if c.output_strides[1] == 1 { None } else { Some(Turned::new(target)?) };
     let made = turned.as_ref().map_or(target, |turned| turned.made);
     let window = Window::new(c, dims, right);
+    let together = dims.map(|dim| dim.output / dim.right_dilation.max(1));
+    let count = |step: usize| Patches::new(c.images, together, step).len();
+    let form = match c.feature_groups {
+        1 => Form::best_of(Form::two_places(), Form::four_places(), count),
+        // Four by four were no faster: so many points of all groups are too much for a cache.
+        _ => Form::two_places(),
+    };
     // Taps that are apart see every such place of the operand only: as many convolutions as there are first places.
     let apart = dims.map(|dim| dim.right_dilation);
     let jobs: Vec<Job> = (0..apart[0])
@@ -70,6 +77,7 @@ pub(super) unsafe fn run(
             let seen = [0, 1].map(|dim| first[dim] as isize - dims[dim].pad_low);
             let start = [0, 1].map(|dim| seen[dim].rem_euclid(apart[dim] as isize) as usize);
             Job {
+                form,
                 elements: elements.every(start, apart),
                 starts: [0, 1].map(|dim| seen[dim].div_euclid(apart[dim] as isize)),
                 result: made.every(first, apart),
@@ -83,7 +91,7 @@ pub(super) unsafe fn run(
             panels(context, &window, job, &outcome)?
         },
         // SAFETY: the caller's promise.
-        _ => unsafe { blocks(context, &window, &jobs, &outcome)? },
+        _ => unsafe { blocks(context, &window, &form, &jobs, &outcome)? },
     }
     if !outcome.finite()? {
         return Ok(false);
@@ -120,6 +128,7 @@ impl Outcome {
 
 /// A convolution of places that lie together.
 struct Job {
+    form: Form,
     elements: Pictures,
     /// Where in them the first patch starts.
     starts: [isize; 2],
@@ -128,7 +137,7 @@ struct Job {
 
 impl Job {
     fn patches(&self) -> Patches {
-        Patches::new(self.result.count, self.result.size)
+        Patches::new(self.result.count, self.result.size, self.form.step)
     }
 
     /// Transforms the elements of a patch, its points `stride` apart.
@@ -139,9 +148,12 @@ impl Job {
     unsafe fn transform(&self, patch: usize, zeros: *const f32, into: *mut f32, stride: usize) {
         let (picture, place) = self.patches().at(patch);
         let start = [0, 1].map(|dim| place[dim] as isize + self.starts[dim]);
-        let patch = self.elements.patch(picture, start, zeros);
+        let Form { side, elements, .. } = self.form;
+        let mut places = [std::ptr::null(); MOST_POINTS];
+        let places = &mut places[..side * side];
+        self.elements.patch((picture, start), side, zeros, |place| place.cast_const(), places);
         // SAFETY: the patch's places are inside the operand or the zeros; the rest is the caller's promise.
-        unsafe { (transform::best().elements)(&patch, self.elements.lanes, into, stride) };
+        unsafe { elements(places, self.elements.lanes, into, stride) };
     }
 
     /// Transforms the products of a patch back, for `count` outputs from `first` on; says whether all values are finite.
@@ -157,22 +169,21 @@ impl Job {
         stride: usize,
     ) -> bool {
         let (picture, place) = self.patches().at(patch);
-        let place = place.map(|at| at as isize);
-        let into = self.result.patch(picture, place, std::ptr::null());
-        let into = into.map(|row| {
-            row.map(|place| match place.is_null() {
-                true => std::ptr::null_mut(),
-                false => place.wrapping_add(first).cast_mut(),
-            })
-        });
+        let start = place.map(|at| at as isize);
+        let Form { step, places: back, .. } = self.form;
+        let none = std::ptr::null_mut();
+        let mut places = [none; MOST_POINTS];
+        let places = &mut places[..step * step];
+        self.result.patch((picture, start), step, none, |place| place.wrapping_add(first), places);
         // SAFETY: the caller's promise.
-        unsafe { (transform::best().two_places)(from, stride, count, &into) }
+        unsafe { back(from, stride, count, places) }
     }
 }
 
 /// Whether patches are so few that they are worth keeping, and panels enough for all threads.
 fn panels_pay(context: &Context, window: &Window, job: &Job) -> bool {
-    let bytes = job.patches().len() * POINTS * row(job.elements.lanes) * size_of::<f32>();
+    let bytes =
+        job.patches().len() * job.form.points() * row(job.elements.lanes) * size_of::<f32>();
     let panels = job.result.lanes.div_ceil(PANEL);
     window.groups == 1 && bytes <= MOST_KEPT && panels >= 2 * context.threads()
 }
@@ -183,14 +194,14 @@ fn panels_pay(context: &Context, window: &Window, job: &Job) -> bool {
 ///
 /// As for [`super::run`].
 unsafe fn panels(context: &Context, window: &Window, job: &Job, outcome: &Outcome) -> Result<()> {
-    let (features, count) = (window.features, job.patches().len());
+    let (features, count, points) = (window.features, job.patches().len(), job.form.points());
     let element_row = row(features);
-    let kept = scratch::<f32>(count * POINTS * element_row + features)?;
+    let kept = scratch::<f32>(count * points * element_row + features)?;
     let elements = Address(kept.as_ptr().cast::<f32>());
-    let zeros = Address(elements.get().wrapping_add(count * POINTS * element_row));
+    let zeros = Address(elements.get().wrapping_add(count * points * element_row));
     // SAFETY: there is room for them.
     unsafe { zeros.get().write_bytes(0, features) };
-    context.parallel_for(count, 1 + GRAIN / (POINTS * element_row), |begin, end| {
+    context.parallel_for(count, 1 + GRAIN / (points * element_row), |begin, end| {
         for patch in begin..end {
             let into = elements.get().wrapping_add(patch * element_row);
             // SAFETY: every patch has room of its own.
@@ -199,16 +210,16 @@ unsafe fn panels(context: &Context, window: &Window, job: &Job, outcome: &Outcom
     });
     let size = window.panel_size();
     context.parallel_for(window.panels(), 1, |begin, end| {
-        let Some(room) = outcome.room((9 + POINTS) * size + POINTS * count * PANEL) else { return };
+        let Some(room) = outcome.room((9 + points) * size + points * count * PANEL) else { return };
         let packed = room.as_ptr().cast::<f32>();
         let transformed = packed.wrapping_add(9 * size);
-        let products = transformed.wrapping_add(POINTS * size);
+        let products = transformed.wrapping_add(points * size);
         for panel in begin..end {
             let lanes = (panel * PANEL, PANEL.min(window.outputs - panel * PANEL));
             // SAFETY: the patches are transformed; there is room; panels are different parts of the result.
             let finite = unsafe {
-                window.transform(panel, packed, transformed, size);
-                for point in 0..POINTS {
+                window.transform(&job.form, panel, packed, transformed, size);
+                for point in 0..points {
                     let a = elements.get().wrapping_add(point * count * element_row);
                     let into = products.wrapping_add(point * count * PANEL);
                     let b = transformed.add(point * size);
@@ -234,26 +245,27 @@ unsafe fn panels(context: &Context, window: &Window, job: &Job, outcome: &Outcom
 unsafe fn blocks(
     context: &Context,
     window: &Window,
+    form: &Form,
     jobs: &[Job],
     outcome: &Outcome,
 ) -> Result<()> {
-    let (panels, size) = (window.panels(), window.panel_size());
-    let room = scratch::<f32>(POINTS * panels * size)?;
+    let (panels, size, points) = (window.panels(), window.panel_size(), form.points());
+    let room = scratch::<f32>(points * panels * size)?;
     let transformed = Address(room.as_ptr().cast::<f32>());
     context.parallel_for(panels, 1, |begin, end| {
         let Some(packed) = outcome.room(9 * size) else { return };
         for panel in begin..end {
             let into = transformed.get().wrapping_add(panel * size);
             // SAFETY: every panel has room of its own.
-            unsafe { window.transform(panel, packed.as_ptr().cast(), into, panels * size) };
+            unsafe { window.transform(form, panel, packed.as_ptr().cast(), into, panels * size) };
         }
     });
     if outcome.out_of_memory.load(Ordering::Relaxed) {
         return Ok(());
     }
     let [features, outputs] = [window.features, window.outputs].map(|size| size * window.groups);
-    let values = POINTS * (row(features) + row(outputs));
-    let least = if window.groups == 1 { BLOCK[0] } else { LEAST_OF_GROUPS };
+    let values = points * (row(features) + row(outputs));
+    let least = if window.groups == 1 { BLOCK[0] * 16 / points } else { LEAST_OF_GROUPS };
     for job in jobs {
         let patches = job.patches().len();
         let most =
@@ -291,8 +303,9 @@ unsafe fn compute_block(
 ) -> bool {
     let [features, outputs] = [window.features, window.outputs].map(|size| size * window.groups);
     let (element_row, product_row) = (row(features), row(outputs));
-    let products = room.wrapping_add(count * POINTS * element_row);
-    let zeros = products.wrapping_add(count * POINTS * product_row);
+    let points = job.form.points();
+    let products = room.wrapping_add(count * points * element_row);
+    let zeros = products.wrapping_add(count * points * product_row);
     // SAFETY: the caller's promise: there is room for all of it.
     unsafe {
         zeros.write_bytes(0, features);
@@ -300,7 +313,7 @@ unsafe fn compute_block(
             let into = room.wrapping_add(patch * element_row);
             job.transform(first + patch, zeros, into, count * element_row);
         }
-        for point in 0..POINTS {
+        for point in 0..points {
             let a = room.wrapping_add(point * count * element_row);
             for panel in 0..window.panels() {
                 let number = point * window.panels() + panel;

@@ -1,4 +1,5 @@
-//! Results of three by three places under large windows, as the gradient of a window is: two by two taps at once.
+//! Results of three by three places under large windows, as the gradient of a window is: two by two taps at
+//! once, or four by four.
 //!
 //! The products are summed over all patches of all pictures. What patches are transformed into is too much to
 //! keep, so this goes by parts of them. Where the sums are small, each thread takes patches and has sums of its own,
@@ -9,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rxla_base::Result;
 
-use super::transform;
-use super::{LEAST_FEATURES, PANEL, POINTS, Patches, row};
+use super::transform::Form;
+use super::{LEAST_FEATURES, MOST_POINTS, PANEL, Patches, row};
 use crate::context::Context;
 use crate::convolution::pictures::{Lanes, Pictures};
 use crate::convolution::{Convolution, Spatial};
@@ -33,7 +34,7 @@ const GRAIN: usize = 1 << 14;
 pub(super) fn pays(c: &Convolution, dims: [Spatial; 2]) -> bool {
     dims.iter().all(|dim| dim.output == 3 && dim.right_dilation == 1)
         && c.images.min(c.outputs) >= LEAST_FEATURES
-        && Patches::new(c.features, dims.map(|dim| dim.kernel)).len() >= LEAST_PATCHES
+        && Patches::new(c.features, dims.map(|dim| dim.kernel), 2).len() >= LEAST_PATCHES
 }
 
 /// # Safety
@@ -60,17 +61,22 @@ pub(super) unsafe fn run(
     let (elements, _copy) = unsafe { elements.lanes_together(context, stride)? };
     // SAFETY: the caller's promise.
     let (taps, _copy_of_taps) = unsafe { taps.lanes_together(context, c.output_strides[0])? };
-    let patches = Patches::new(c.features, taps.size);
+    let count = |step: usize| Patches::new(c.features, taps.size, step).len();
+    let form = Form::best_of(Form::two_taps(), Form::four_taps(), count);
+    let points = form.points();
+    let patches = Patches::new(c.features, taps.size, form.step);
     let rows = [elements, taps].map(|pictures| row(pictures.lanes));
-    let sums_size = POINTS * c.images * rows[1];
+    let sums_size = points * c.images * rows[1];
     let shares = shares(patches.len(), sums_size);
     let lanes = c.images.max(c.outputs);
-    let room = scratch::<f32>(shares.unwrap_or(1) * sums_size + lanes)?;
+    let count = shares.unwrap_or(1);
+    let room = scratch::<f32>(count * sums_size + lanes)?;
     let sums = room.as_ptr().cast::<f32>();
-    let zeros = sums.wrapping_add(shares.unwrap_or(1) * sums_size);
+    let zeros = sums.wrapping_add(count * sums_size);
     // SAFETY: there is room for them.
     unsafe { zeros.write_bytes(0, lanes) };
     let work = Work {
+        form,
         elements,
         taps,
         pads: dims.map(|dim| dim.pad_low),
@@ -89,11 +95,11 @@ pub(super) unsafe fn run(
     }
     if let Some(shares) = shares {
         // SAFETY: all sums are there.
-        unsafe { add_shares(context, work.sums, shares, [POINTS * c.images, rows[1], c.outputs]) };
+        unsafe { add_shares(context, work.sums, shares, [points * c.images, rows[1], c.outputs]) };
     }
     let failed = AtomicBool::new(false);
     let result = Address(result);
-    context.parallel_for(c.images, 1 + GRAIN / (POINTS * rows[1]), |begin, end| {
+    context.parallel_for(c.images, 1 + GRAIN / (points * rows[1]), |begin, end| {
         let mut room = vec![0.0; 9 * c.outputs];
         for image in begin..end {
             let sums = work.sums.get().wrapping_add(image * rows[1]);
@@ -103,7 +109,7 @@ pub(super) unsafe fn run(
                 lanes: c.outputs,
             };
             // SAFETY: all sums are there; every image is a part of the result of its own.
-            let finite = unsafe { put(sums, c.images * rows[1], &target, &mut room) };
+            let finite = unsafe { put(&form, sums, c.images * rows[1], &target, &mut room) };
             failed.fetch_or(!finite, Ordering::Relaxed);
         }
     });
@@ -153,7 +159,8 @@ fn shares(patches: usize, sums_size: usize) -> Option<usize> {
 ///
 /// As for [`super::run`]; there is room for the sums of so many shares, each of that size.
 unsafe fn alone(context: &Context, work: &Work, shares: usize, sums_size: usize) -> Result<()> {
-    let patch_size = POINTS * (work.rows[0] + work.rows[1]);
+    let points = work.form.points();
+    let patch_size = points * (work.rows[0] + work.rows[1]);
     let near = system::second_cache() * 3 / 4 / size_of::<f32>();
     let most = near.saturating_sub(sums_size) / patch_size;
     let most = most.clamp(LEAST_PART / 4, LEAST_PART).max(1);
@@ -168,7 +175,7 @@ unsafe fn alone(context: &Context, work: &Work, shares: usize, sums_size: usize)
             let edge = |share: usize| share * work.patches.len() / shares;
             let own = Work {
                 sums: Address(work.sums.get().wrapping_add(share * sums_size)),
-                transformed: [0, most * POINTS * work.rows[0]]
+                transformed: [0, most * points * work.rows[0]]
                     .map(|offset| Address(room.wrapping_add(offset))),
                 ..*work
             };
@@ -190,19 +197,19 @@ unsafe fn alone(context: &Context, work: &Work, shares: usize, sums_size: usize)
 ///
 /// As for [`super::run`]; there is room for the sums.
 unsafe fn together(context: &Context, work: &Work) -> Result<()> {
-    let (patches, rows) = (work.patches, work.rows);
-    let patch_bytes = POINTS * (rows[0] + rows[1]) * size_of::<f32>();
+    let (patches, rows, points) = (work.patches, work.rows, work.form.points());
+    let patch_bytes = points * (rows[0] + rows[1]) * size_of::<f32>();
     let part = (PART_BYTES / patch_bytes).clamp(LEAST_PART, LEAST_PART.max(patches.len()));
     let parts = patches.len().div_ceil(part);
     let part = patches.len().div_ceil(parts);
-    let room = scratch::<f32>(part * POINTS * (rows[0] + rows[1]))?;
+    let room = scratch::<f32>(part * points * (rows[0] + rows[1]))?;
     let room = room.as_ptr().cast::<f32>();
-    let transformed = [0, part * POINTS * rows[0]].map(|offset| Address(room.wrapping_add(offset)));
+    let transformed = [0, part * points * rows[0]].map(|offset| Address(room.wrapping_add(offset)));
     let work = Work { transformed, ..*work };
     let edge = |part: usize| part * patches.len() / parts;
     for part in 0..parts {
         let (first, count) = (edge(part), edge(part + 1) - edge(part));
-        context.parallel_for(count, 1 + GRAIN / (POINTS * (rows[0] + rows[1])), |begin, end| {
+        context.parallel_for(count, 1 + GRAIN / (points * (rows[0] + rows[1])), |begin, end| {
             for patch in begin..end {
                 // SAFETY: every patch has room of its own.
                 unsafe { work.transform(first, count, patch) };
@@ -221,6 +228,7 @@ unsafe fn together(context: &Context, work: &Work) -> Result<()> {
 /// What threads share.
 #[derive(Clone, Copy)]
 struct Work {
+    form: Form,
     elements: Pictures,
     taps: Pictures,
     pads: [isize; 2],
@@ -240,7 +248,7 @@ unsafe impl Sync for Work {}
 impl Work {
     /// Points and panels.
     fn tasks(&self) -> usize {
-        POINTS * self.taps.lanes.div_ceil(PANEL)
+        self.form.points() * self.taps.lanes.div_ceil(PANEL)
     }
 
     /// Transforms patch number `patch` of a part of `count` that starts at `first`.
@@ -249,22 +257,22 @@ impl Work {
     ///
     /// The operands can be read, and nobody else writes this patch.
     unsafe fn transform(&self, first: usize, count: usize, patch: usize) {
-        let transforms = transform::best();
         let (picture, place) = self.patches.at(first + patch);
-        let start = [0, 1].map(|dim| place[dim] as isize - self.pads[dim]);
-        let elements = self.elements.patch(picture, start, self.zeros);
-        let taps = self.taps.patch(picture, place.map(|at| at as isize), self.zeros);
+        let place = place.map(|at| at as isize);
+        let start = [0, 1].map(|dim| place[dim] - self.pads[dim]);
+        let Form { side, step, elements, taps, .. } = self.form;
+        let mut places = [[self.zeros; MOST_POINTS]; 2];
+        let [of_elements, of_taps] = &mut places;
+        let (of_elements, of_taps) = (&mut of_elements[..side * side], &mut of_taps[..step * step]);
+        let read = |place: *mut f32| place.cast_const();
+        self.elements.patch((picture, start), side, self.zeros, read, of_elements);
+        self.taps.patch((picture, place), step, self.zeros, read, of_taps);
         let [into_elements, into_taps] =
             [0, 1].map(|side| self.transformed[side].get().wrapping_add(patch * self.rows[side]));
         // SAFETY: the caller's promise; places outside of pictures are zeros.
         unsafe {
-            (transforms.elements)(
-                &elements,
-                self.elements.lanes,
-                into_elements,
-                count * self.rows[0],
-            );
-            (transforms.two_taps)(&taps, self.taps.lanes, into_taps, count * self.rows[1]);
+            elements(of_elements, self.elements.lanes, into_elements, count * self.rows[0]);
+            taps(of_taps, self.taps.lanes, into_taps, count * self.rows[1]);
         }
     }
 
@@ -311,20 +319,24 @@ struct Target {
 /// # Safety
 ///
 /// The sums can be read, and the places written; `room` has nine rows of lanes.
-unsafe fn put(sums: *const f32, stride: usize, into: &Target, room: &mut [f32]) -> bool {
+unsafe fn put(
+    form: &Form,
+    sums: *const f32,
+    stride: usize,
+    into: &Target,
+    room: &mut [f32],
+) -> bool {
     let [down, right, across] = into.strides;
     let place =
         |i: usize, j: usize| into.data.wrapping_offset(i as isize * down + j as isize * right);
     let direct = across == 1;
     let start = room.as_mut_ptr();
-    let patch = std::array::from_fn(|i| {
-        std::array::from_fn(|j| match direct {
-            true => place(i, j),
-            false => start.wrapping_add((3 * i + j) * into.lanes),
-        })
+    let places: [*mut f32; 9] = std::array::from_fn(|tap| match direct {
+        true => place(tap / 3, tap % 3),
+        false => start.wrapping_add(tap * into.lanes),
     });
     // SAFETY: the caller's promise.
-    let finite = unsafe { (transform::best().three_places)(sums, stride, into.lanes, &patch) };
+    let finite = unsafe { (form.places)(sums, stride, into.lanes, &places) };
     if !direct {
         for (tap, values) in room.chunks_exact(into.lanes).enumerate() {
             let at = place(tap / 3, tap % 3);

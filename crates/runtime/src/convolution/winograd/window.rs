@@ -1,7 +1,8 @@
 //! Windows of three by three taps, transformed panel by panel of outputs; no panel has outputs of two groups.
 
 use super::narrow::{self, Narrow, Product};
-use super::{LANES, PANEL, Sum, multiply, transform};
+use super::transform::Form;
+use super::{LANES, PANEL, Sum, multiply};
 use crate::convolution::{Convolution, Spatial};
 use crate::gemm::Address;
 use crate::gemm::pack::{Steps, pack};
@@ -115,12 +116,12 @@ impl Window {
     /// The window can be read, and there is room.
     pub(super) unsafe fn transform(
         &self,
+        form: &Form,
         panel: usize,
         packed: *mut f32,
         into: *mut f32,
         stride: usize,
     ) {
-        let transforms = transform::best();
         let (group, first) = self.place(panel);
         let end = ((group + 1) * self.outputs).min(first + self.width);
         let lanes: Vec<isize> = (first..end).map(|output| output as isize * self.stride).collect();
@@ -134,10 +135,10 @@ impl Window {
                 let step = feature * self.order[0] + tap * self.order[1];
                 packed.wrapping_add(step * self.width).cast_const()
             };
-            let taps = std::array::from_fn(|i| std::array::from_fn(|j| tap(3 * i + j)));
+            let taps: [*const f32; 9] = std::array::from_fn(tap);
             let into = into.wrapping_add(feature * self.width);
             // SAFETY: packed above; the room is the caller's promise.
-            unsafe { (transforms.three_taps)(&taps, together * self.width, into, stride) };
+            unsafe { (form.taps)(&taps, together * self.width, into, stride) };
         }
     }
 }
