@@ -22,6 +22,8 @@ use crate::system;
 
 /// Patches for which transforming the window pays.
 const LEAST_PATCHES: usize = if cfg!(test) { 1 } else { 40 };
+/// Features up to which four by four places are computed at once; rounding would show with more.
+const MOST_FEATURES: usize = 128;
 /// Bytes of transformed patches up to which they are kept.
 const MOST_KEPT: usize = 2 << 20;
 /// Values that are worth a thread's attention.
@@ -64,10 +66,10 @@ pub(super) unsafe fn run(
     let window = Window::new(c, dims, right);
     let together = dims.map(|dim| dim.output / dim.right_dilation.max(1));
     let count = |step: usize| Patches::new(c.images, together, step).len();
-    let form = match c.feature_groups {
-        1 => Form::best_of(Form::two_places(), Form::four_places(), count),
-        // Four by four were no faster: so many points of all groups are too much for a cache.
-        _ => Form::two_places(),
+    let form = match c.feature_groups == 1 && c.features <= MOST_FEATURES {
+        true => Form::best_of(Form::two_places(), Form::four_places(), count),
+        // No faster: so many points of all groups, or of so large a window, are too much for a cache.
+        false => Form::two_places(),
     };
     // Taps that are apart see every such place of the operand only: as many convolutions as there are first places.
     let apart = dims.map(|dim| dim.right_dilation);
