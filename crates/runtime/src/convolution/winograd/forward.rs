@@ -28,7 +28,7 @@ const MOST_FEATURES: usize = 128;
 const MOST_KEPT: usize = 2 << 20;
 /// Values that are worth a thread's attention.
 const GRAIN: usize = 1 << 14;
-/// Patches of a block: fewer, and the window is read too often; more, and nothing is gained.
+/// Patches of a block, of sixteen points: fewer, and the window is read too often; more, and nothing is gained.
 const BLOCK: [usize; 2] = [48, 96];
 /// Patches of a block at least where there are groups, whose windows are small.
 const LEAST_OF_GROUPS: usize = 12;
