@@ -7,8 +7,8 @@ use rxla_kernel::{BinaryOp, Builder, ComparePredicate, Linkage, LoopKind};
 use crate::affine::{Index, linear};
 use crate::column::{Columns, Shared, columns, tile, tile_length};
 use crate::dynamic::update_start;
-use crate::emitter::{Emitter, Node};
-use crate::nest::{Loop, Style, restrict_units, split_units};
+use crate::emitter::{Emitter, Node, Placed};
+use crate::nest::{FEW_UNITS, Loop, Style, restrict_units, split_units};
 use crate::plan::{NestId, Plan};
 use crate::root::bind;
 use crate::scalar::store;
@@ -41,6 +41,11 @@ impl Job {
             Kind::Scatter(_) => self.targets.iter().any(|target| target.leaf == leaf),
         }
     }
+
+    /// Whether some results have an element for each row of the nest.
+    fn has_rows(&self) -> bool {
+        self.targets.iter().any(|target| target.is_of_rows(&self.dims))
+    }
 }
 
 enum Kind {
@@ -60,6 +65,13 @@ struct Target {
     dims: Dims,
     /// For an update in place the `dynamic-update-slice`.
     update: Option<Node>,
+}
+
+impl Target {
+    /// Whether it has an element for each row of a nest over so many.
+    fn is_of_rows(&self, dims: &Dims) -> bool {
+        self.update.is_none() && self.dims.len() < dims.len()
+    }
 }
 
 /// The nests in their order. Results of equal sizes are computed together.
@@ -104,9 +116,44 @@ pub(crate) fn jobs(emitter: &Emitter<'_>, root: &Node, aliases: &[Alias]) -> Res
             None => jobs.push(Job { dims, targets: vec![target], kind: Kind::Elements }),
         }
     }
+    join_rows(emitter, &mut jobs);
     // Other results may read what is about to be overwritten.
     jobs.extend(last);
     Ok(jobs)
+}
+
+/// Leaves what reduces rows to a nest that goes through these rows anyway.
+fn join_rows(emitter: &Emitter<'_>, jobs: &mut Vec<Job>) {
+    let mut number = 0;
+    while number < jobs.len() {
+        let Some(rows) = rows_of(emitter, &jobs[number]) else {
+            number += 1;
+            continue;
+        };
+        match jobs.iter().position(|other| other.dims == rows) {
+            Some(_) => {
+                let reductions = jobs.remove(number).targets;
+                let nest = jobs.iter_mut().find(|other| other.dims == rows);
+                nest.expect("found above").targets.extend(reductions);
+            }
+            None => number += 1,
+        }
+    }
+}
+
+/// The sizes of the array of which a nest reduces rows, if that is all it does, and threads can share them row by row.
+fn rows_of(emitter: &Emitter<'_>, job: &Job) -> Option<Dims> {
+    let reduced = |target: &Target| {
+        let node = maker(emitter, &target.node);
+        let Op::Reduce(op) = &emitter.module[node.id].op else { return None };
+        let own = !emitter.frames[node.frame].leaves.contains_key(&node.id);
+        let inner = op.dimensions.iter().all(|&dimension| dimension >= target.dims.len() as i64);
+        let shape = emitter.module.operand_shape(node.id, 0).as_array()?;
+        (own && inner).then(|| shape.dims.clone())
+    };
+    let rows = reduced(job.targets.first()?)?;
+    let all = job.targets.iter().all(|target| reduced(target).as_ref() == Some(&rows));
+    (all && job.dims.iter().product::<i64>() >= FEW_UNITS).then_some(rows)
 }
 
 /// Adds a result to the nest of its `scatter`.
@@ -312,7 +359,10 @@ fn once(
 /// The reductions along columns that a nest consists of, if its loops suit them.
 fn columns_of(emitter: &Emitter<'_>, job: &Job, loops: &[Loop]) -> Option<Columns> {
     let last = loops.last()?;
-    let suits = emitter.learned.is_none() && last.style != Style::Straight && last.cuts.is_empty();
+    let suits = emitter.learned.is_none()
+        && last.style != Style::Straight
+        && last.cuts.is_empty()
+        && !job.has_rows();
     if !suits {
         return None;
     }
@@ -383,14 +433,19 @@ fn compute_targets(
 ) -> Result<()> {
     let one = job.dims.iter().all(|&size| size == 1);
     let mut elements = Vec::new();
-    for target in &job.targets {
+    let (of_rows, targets): (Vec<_>, Vec<_>) =
+        job.targets.iter().zip(starts).partition(|(target, _)| target.is_of_rows(&job.dims));
+    for (target, _) in of_rows {
+        store_of_row(emitter, target, index, destinations)?;
+    }
+    for (target, _) in &targets {
         let shape = leaf_shape(&emitter.module[target.node.id].shape, target.node.leaf)?;
         // A scalar is the same everywhere.
         let index = if shape.rank() == 0 { Index::new() } else { index.clone() };
         let node = Node { index, ..target.node.clone() };
         elements.push(emitter.element(&node)?.element);
     }
-    for ((target, start), element) in job.targets.iter().zip(starts).zip(elements) {
+    for ((target, start), element) in targets.into_iter().zip(elements) {
         let base = match destinations[target.leaf] {
             Destination::Memory(base) => base,
             Destination::Register if one => {
@@ -408,14 +463,53 @@ fn compute_targets(
         let at = linear(&at, &target.dims);
         let position = emitter.position(&at);
         store(emitter.builder, base, position, element);
-        let width = match element {
-            Element::One(value) => emitter.builder.ty(value).scalar.byte_width(),
-            _ => 0,
-        };
+        let width = width_of(emitter.builder, element);
         let access = emitter.access(target.leaf, &at, width);
         if let Some(learned) = &mut emitter.learned {
             learned.stores.push(access);
         }
+    }
+    Ok(())
+}
+
+/// Bytes of an element, of a part of which nothing is known.
+fn width_of(b: &Builder, element: Element) -> usize {
+    match element {
+        Element::One(value) => b.ty(value).scalar.byte_width(),
+        _ => 0,
+    }
+}
+
+/// Leaves that no value has, from here downwards, mark which elements of a row have been stored.
+const STORED: usize = usize::MAX - 2;
+
+/// Computes and stores what a row has one of, before what is inside of the row.
+fn store_of_row(
+    emitter: &mut Emitter<'_>,
+    target: &Target,
+    index: &Index,
+    destinations: &[Destination],
+) -> Result<()> {
+    let index: Index = index[..target.dims.len()].iter().cloned().collect();
+    let node = Node { index, ..target.node.clone() };
+    let mark = Node { leaf: STORED - target.leaf, ..node.clone() };
+    if emitter.known(&mark).is_some() {
+        return Ok(());
+    }
+    let Destination::Memory(base) = destinations[target.leaf] else {
+        return Err(Error::internal("an array of several elements in a register"));
+    };
+    let Placed { element, depth } = emitter.element(&node)?;
+    let at = linear(&node.index, &target.dims);
+    let position = emitter.position(&at);
+    let depth = emitter.placed_at(depth.max(emitter.depth_of(&at)));
+    emitter.at(depth, |b| store(b, base, position, element));
+    emitter.remember(mark, Placed { element, depth });
+    let mut access = emitter.access(target.leaf, &at, width_of(emitter.builder, element));
+    // Elements of other rows may be loaded after it.
+    access.nest = usize::MAX;
+    if let Some(learned) = &mut emitter.learned {
+        learned.stores.push(access);
     }
     Ok(())
 }

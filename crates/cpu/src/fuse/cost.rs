@@ -159,8 +159,14 @@ pub(super) fn work(module: &Module, id: InstructionId) -> f64 {
         Op::Pad(_) | Op::Concatenate(_) | Op::DynamicSlice(_) => 0.5,
         // No more than to load it.
         Op::Iota(_) => 0.0,
-        // A mask, made of indices: where it hides the end of a row, nothing is computed there.
-        Op::Compare(_) if module[id].operands().iter().all(|&o| is_made(module, o, MADE_DEPTH)) => {
+        // A mask, made of indices, perhaps beside a number of each row: where it hides the end of a row, nothing is
+        // computed there.
+        Op::Compare(_)
+            if module[id].operands().iter().all(|&operand| {
+                matches!(module[operand].op, Op::Broadcast(_))
+                    || is_made(module, operand, MADE_DEPTH)
+            }) =>
+        {
             0.1
         }
         Op::Broadcast(_) | Op::Reshape(_) | Op::Slice(_) => 0.1,

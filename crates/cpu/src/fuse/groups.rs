@@ -1,9 +1,10 @@
 //! Producers into consumers.
 //!
 //! Consumers are looked at before producers. A producer either moves into all its consumers or
-//! stays; so no cycle can arise.
+//! stays; so no cycle can arise. What reduces rows may also join one consumer that goes through these rows, which then
+//! makes it for the others, too.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use rxla_hlo::{ComputationId, Dims, InstructionId, Module, Op, Shape};
 
 use super::cost::{
@@ -11,6 +12,7 @@ use super::cost::{
     role, same_place, work,
 };
 use super::overwrite::{self, Updates};
+use super::siblings::{MAX_ROOTS, inputs};
 
 /// Instructions computed together.
 #[derive(Clone, Debug)]
@@ -28,6 +30,8 @@ pub(super) const MAX_MEMBERS: usize = 8000;
 const MAX_PLACES: usize = 8;
 /// A concatenation of no more operands is fused wherever its elements are needed.
 const FEW_PARTS: usize = 4;
+/// A search that comes to more instructions than this counts as having found what it looks for.
+const SEARCH_LIMIT: usize = 4000;
 
 /// One way in which a group needs the elements of an instruction: those of one way are the same
 /// elements at the same time, and computed once.
@@ -61,6 +65,7 @@ pub(super) fn form(module: &Module, computation: ComputationId) -> Vec<Group> {
         ways: FxHashMap::default(),
         row_ways: FxHashMap::default(),
         next: 0,
+        root_of: FxHashMap::default(),
         updates: Updates::new(module, &order),
     };
     for &id in order.iter().rev() {
@@ -77,6 +82,8 @@ struct Former<'a> {
     /// The way in which a group needs what it has one of for each row, by the sizes of that.
     row_ways: FxHashMap<(usize, Dims), Way>,
     next: u32,
+    /// The group whose root an instruction is.
+    root_of: FxHashMap<InstructionId, usize>,
     updates: Updates<'a>,
 }
 
@@ -93,7 +100,7 @@ impl Former<'_> {
             return;
         }
         let movable = kind == Role::Lazy || is_of_rows(module, id);
-        if movable && id != root && self.try_fuse(id) {
+        if movable && id != root && (self.try_fuse(id) || self.try_join(id)) {
             return;
         }
         // Its bytes are those of its operand, which is stored in the shape that it is computed in, as others need it.
@@ -104,6 +111,7 @@ impl Former<'_> {
         self.groups.push(Group { roots: vec![id], members: vec![id] });
         let way = self.way(group, elements(module, id) as f64, Order::Rows);
         self.ways.insert(id, vec![way]);
+        self.root_of.insert(id, group);
     }
 
     fn way(&mut self, group: usize, count: f64, order: Order) -> Way {
@@ -269,6 +277,114 @@ impl Former<'_> {
         self.ways.insert(id, ways);
         true
     }
+
+    /// Makes what reduces rows a further root of a group that needs it for these rows, if there is one.
+    fn try_join(&mut self, id: InstructionId) -> bool {
+        let module = self.module;
+        let users = module[id].users();
+        if !is_of_rows(module, id) || has_control_edges(module, id) {
+            return false;
+        }
+        let ways = users.iter().filter_map(|user| self.ways.get(user)).flatten();
+        let mut groups: Vec<usize> = ways.map(|way| way.group).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        for group in groups {
+            if !self.may_join(id, group) {
+                continue;
+            }
+            let Some(ways) = self.ways_of_row(id, group) else { continue };
+            let position = &self.updates.position;
+            let joined = &mut self.groups[group];
+            joined.members.push(id);
+            joined.roots.push(id);
+            joined.roots.sort_by_key(|root| position[root]);
+            self.ways.insert(id, ways);
+            self.root_of.insert(id, group);
+            return true;
+        }
+        false
+    }
+
+    /// Whether a group goes through rows that `id` reduces, and nothing that it needs needs `id` by another way.
+    fn may_join(&self, id: InstructionId, number: usize) -> bool {
+        let module = self.module;
+        let group = &self.groups[number];
+        let dims = |shape: &Shape| shape.as_array().map(|array| array.dims.clone());
+        let rows = dims(module.operand_shape(id, 0));
+        let goes_through = |&root: &InstructionId| match &module[root].op {
+            Op::DynamicUpdateSlice(_) | Op::Transpose(_) => false,
+            Op::Reduce(_) => {
+                is_of_rows(module, root) && dims(module.operand_shape(root, 0)) == rows
+            }
+            _ => dims(&module[root].shape) == rows,
+        };
+        let turned = |&member: &InstructionId| moves_minor_dimension(module, member);
+        group.members.len() < MAX_MEMBERS
+            && group.roots.len() < MAX_ROOTS
+            && group.roots.iter().all(goes_through)
+            && !group.members.iter().any(turned)
+            && self.reads(id, &[number]) == 0
+            && !self.updates.are_before(id, group)
+            && !self.is_needed_before(id, number)
+    }
+
+    /// The ways in which a group needs `id`, if that is one for each row.
+    fn ways_of_row(&mut self, id: InstructionId, group: usize) -> Option<Vec<Way>> {
+        let module = self.module;
+        let count = elements(module, id) as f64;
+        let mut ways: Vec<Way> = Vec::new();
+        for &user in module[id].users() {
+            let of_user = self.ways.get(&user).cloned().unwrap_or_default();
+            for way in of_user.into_iter().filter(|way| way.group == group) {
+                for (index, _) in module[user]
+                    .operands()
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, operand)| **operand == id)
+                {
+                    if !may_fuse_operand(module, user, index) {
+                        return None;
+                    }
+                    let way = match same_place(module, user, index) {
+                        true => way,
+                        false => self.operand_way(user, index, way),
+                    };
+                    if way.order != Order::Rows || way.count != count {
+                        return None;
+                    }
+                    if !ways.iter().any(|known| known.number == way.number) {
+                        ways.push(way);
+                    }
+                }
+            }
+        }
+        (ways.len() == 1).then_some(ways)
+    }
+
+    /// Whether what a group reads, `id` aside, is made of `id`.
+    fn is_needed_before(&self, id: InstructionId, group: usize) -> bool {
+        let module = self.module;
+        let position = &self.updates.position;
+        let mut stack = inputs(module, &self.groups[group]);
+        stack.retain(|&input| input != id);
+        let mut seen = FxHashSet::default();
+        while let Some(own) = stack.pop() {
+            if own == id || seen.len() > SEARCH_LIMIT {
+                return true;
+            }
+            // What stands before it does not need it.
+            if position[&own] < position[&id] || !seen.insert(own) {
+                continue;
+            }
+            match self.root_of.get(&own) {
+                Some(&other) => stack.extend(inputs(module, &self.groups[other])),
+                None => stack.extend(module[own].operands()),
+            }
+            stack.extend(module[own].control_predecessors());
+        }
+        false
+    }
 }
 
 /// Whether an element has to be chosen among many operands, unless loops are cut where these end.
@@ -307,8 +423,11 @@ fn repeats_in_rows(module: &Module, id: InstructionId) -> bool {
 
 /// Whether a group computes what belongs to rows on the way.
 pub(super) fn computes_rows(module: &Module, group: &Group) -> bool {
-    let mut members = group.members.iter();
-    members.any(|member| is_of_rows(module, *member) && !group.roots.contains(member))
+    let is_needed = |member: &InstructionId| {
+        !group.roots.contains(member)
+            || module[*member].users().iter().any(|user| group.members.contains(user))
+    };
+    group.members.iter().any(|member| is_of_rows(module, *member) && is_needed(member))
 }
 
 /// `reads` are the bytes of operands that groups would come to read.

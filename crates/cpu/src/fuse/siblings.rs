@@ -14,7 +14,7 @@ use super::overwrite::Updates;
 /// A search that comes to more units than this counts as having found a path.
 const SEARCH_LIMIT: usize = 4000;
 /// Results and arrays read of one fusion.
-const MAX_ROOTS: usize = 12;
+pub(super) const MAX_ROOTS: usize = 12;
 
 /// What a group's loop runs over.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -24,7 +24,9 @@ enum Loop {
 }
 
 fn loop_of(module: &Module, group: &Group) -> Option<Loop> {
-    let [root, ..] = group.roots[..] else { return None };
+    // Rows that are reduced on the way are gone through in the loop of the others.
+    let reduces = |root: &&InstructionId| matches!(module[**root].op, Op::Reduce(_));
+    let root = *group.roots.iter().find(|root| !reduces(root)).or(group.roots.first())?;
     match &module[root].op {
         Op::DynamicUpdateSlice(_) | Op::Transpose(_) => None,
         Op::Reduce(reduce) if module[root].operands().len() == 2 => {
@@ -95,16 +97,17 @@ impl<'a> Merger<'a> {
         let inputs: Vec<Vec<InstructionId>> =
             groups.iter().map(|group| inputs(module, group)).collect();
         for (number, group) in groups.iter().enumerate() {
-            root_of.insert(group.roots[0], number);
+            root_of.extend(group.roots.iter().map(|&root| (root, number)));
             for &operand in &inputs[number] {
                 readers.entry(operand).or_default().push(number);
             }
         }
+        let merged = (0..groups.len()).filter(|&number| groups[number].roots.len() > 1).collect();
         Merger {
             module,
             groups,
             inputs,
-            merged: Vec::new(),
+            merged,
             root_of,
             readers,
             updates: Updates::new(module, &order),

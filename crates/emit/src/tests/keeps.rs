@@ -73,6 +73,22 @@ fn exponentials_of_a_softmax() {
 }
 
 #[test]
+fn what_rows_have_one_of_is_a_result_too() {
+    let body = format!(
+        "{SOFTMAX} divided = TY[DIMS] divide(e, totals)
+         ROOT r = (TY[ROWS], TY[DIMS], TY[ROWS]) tuple(most, divided, total)"
+    );
+    for ty in ["bf16", "f32", "f64"] {
+        // Enough rows to be shared, or too few; in more dimensions, and of more.
+        for (dims, inner) in
+            [("70,90", 1), ("64,5000", 1), ("5,70", 1), ("8,9,33", 1), ("2,40,7,33", 2)]
+        {
+            check_within(&module(ty, dims, inner, &body, 1), close(ty));
+        }
+    }
+}
+
+#[test]
 fn rows_too_long_to_keep() {
     let body = format!("{SOFTMAX} ROOT r = TY[DIMS] divide(e, totals)");
     check_within(&module("f32", "2,20000", 1, &body, 0), close("f32"));

@@ -221,7 +221,7 @@ fn scatter_constant(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
 
 /// How a scatter combines what is there and what comes: `Some(None)` if the latter replaces it, else an operation, and
 /// whether what comes stands before what is there.
-fn combiner(m: &Module, region: ComputationId) -> Option<Option<(BinaryKind, bool)>> {
+pub(super) fn combiner(m: &Module, region: ComputationId) -> Option<Option<(BinaryKind, bool)>> {
     let root = m[region].root();
     let number = |id: InstructionId| match &m[id].op {
         Op::Parameter(parameter) => Some(parameter.number),

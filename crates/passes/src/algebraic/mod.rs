@@ -16,6 +16,7 @@ mod logic;
 mod places;
 pub(crate) mod reductions;
 mod reorder;
+mod scatters;
 mod select;
 mod slices;
 mod structure;
@@ -41,6 +42,7 @@ pub const TABLES: &[&[NamedRule]] = &[
     slices::RULES,
     joins::RULES,
     dynamic::RULES,
+    scatters::RULES,
     reductions::RULES,
     places::RULES,
     structure::RULES,

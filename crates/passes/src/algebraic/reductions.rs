@@ -1,6 +1,6 @@
 //! Reductions, and contractions over nothing.
 
-use rxla_hlo::BinaryKind::{Add, And, Maximum, Minimum, Multiply, Or};
+use rxla_hlo::BinaryKind::{Add, And, Maximum, Minimum, Multiply, Or, Xor};
 use rxla_hlo::op::{Reduce, Reshape};
 use rxla_hlo::{BinaryKind, ComputationId, Dims, ElementType, InstructionId, Module, Op};
 
@@ -82,14 +82,21 @@ fn is_neutral(m: &Module, kind: BinaryKind, init: InstructionId) -> bool {
     }
 }
 
-/// `reduce(x, neutral) => reshape(x)` along dimensions of size 1
+/// `reduce(x, init) => f(init, reshape(x))` along dimensions of size 1, which is `reshape(x)` where `init` is neutral
 fn reduce_ones(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
     let (op, x, init) = reduce(m, i)?;
     let same =
         view::static_array(m, x)?.element_count()? == view::static_array(m, i)?.element_count()?;
     let kind = reducer(m, op.to_apply)?;
-    (same && is_neutral(m, kind, init)).then_some(())?;
-    Some(view::add_same(m, i, Reshape::default(), &[x]))
+    let turns = matches!(kind, Add | And | Maximum | Minimum | Multiply | Or | Xor);
+    (same && turns).then_some(())?;
+    let neutral = is_neutral(m, kind, init);
+    let value = view::add_same(m, i, Reshape::default(), &[x]);
+    if neutral {
+        return Some(value);
+    }
+    let init = view::add_same(m, i, Op::broadcast([]), &[init]);
+    Some(view::add_same(m, i, Op::binary(kind), &[init, value]))
 }
 
 /// The dimensions of `x` that a reduction keeps, in order.
