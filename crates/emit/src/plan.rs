@@ -196,7 +196,8 @@ impl Plan {
                 _ => MOST_PIECES,
             };
             let mut pieces = 1;
-            for (position, cuts) in nest.cuts.iter_mut().enumerate() {
+            // The last loop first: what is not known in its pieces is chosen for each element.
+            for (position, cuts) in nest.cuts.iter_mut().enumerate().rev() {
                 cuts.sort_unstable();
                 thin(cuts, loops[position].size, most / pieces);
                 pieces *= cuts.len() + 1;

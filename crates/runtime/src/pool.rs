@@ -244,6 +244,12 @@ impl Pool {
         room
     }
 
+    /// Of what is left, the part that is a piece: one in so many. Who is alone takes the smallest pieces, so that others
+    /// come in soon when they can.
+    fn share(&self, room: usize) -> usize {
+        if room > 0 { self.threads() * SHARES_PER_THREAD } else { u32::MAX as usize }
+    }
+
     /// Calls `thunk(arguments, begin, end)` for pieces that cover `0..count`.
     ///
     /// # Safety
@@ -267,13 +273,11 @@ impl Pool {
         units_per_thread: usize,
     ) {
         let grain = grain.max(1);
-        let room = if self.runs_alone(count, grain) { 0 } else { self.room() };
-        let slot = match room {
-            0 => None,
-            _ => self.shared.slots.iter().find(|slot| {
-                !slot.taken.load(Ordering::Relaxed) && !slot.taken.swap(true, Ordering::Acquire)
-            }),
+        let free = |slot: &&Slot| {
+            !slot.taken.load(Ordering::Relaxed) && !slot.taken.swap(true, Ordering::Acquire)
         };
+        let alone = self.runs_alone(count, grain);
+        let slot = if alone { None } else { self.shared.slots.iter().find(free) };
         let Some(slot) = slot else {
             if count > 0 {
                 // SAFETY: the caller's promise.
@@ -287,14 +291,28 @@ impl Pool {
         slot.left.store(Left { begin: 0, end: units as u32 }.pack(), Ordering::Relaxed);
         slot.count.store(count, Ordering::Relaxed);
         slot.unit.store(unit * grain, Ordering::Relaxed);
-        slot.share.store(self.threads() * SHARES_PER_THREAD, Ordering::Relaxed);
+        let mut room = self.room();
+        slot.share.store(self.share(room), Ordering::Relaxed);
         slot.thunk.store(thunk as *mut c_void, Ordering::Relaxed);
         slot.arguments.store(arguments.cast_mut(), Ordering::Relaxed);
         slot.subnormals.store(subnormals::mode(), Ordering::Relaxed);
         slot.room.store(room as u32, Ordering::Relaxed);
         slot.open.store(true, Ordering::SeqCst);
-        self.shared.wake(room.min(units - 1));
-        slot.take_pieces(End::First);
+        if room > 0 {
+            self.shared.wake(room.min(units - 1));
+        }
+        slot.take_pieces(End::First, || {
+            // Others may have kept a processor busy for no more than a moment, as who waits for this does before.
+            let before = room;
+            if before < self.workers.len() {
+                room = self.room();
+            }
+            if room > before {
+                slot.share.store(self.share(room), Ordering::Relaxed);
+                slot.room.store(room as u32, Ordering::SeqCst);
+                self.shared.wake(room);
+            }
+        });
         slot.open.store(false, Ordering::SeqCst);
         slot.wait_until_left();
         slot.taken.store(false, Ordering::Release);
@@ -356,7 +374,7 @@ impl Slot {
         let before = self.inside.fetch_add(1, Ordering::SeqCst) & !CALLER_SLEEPS;
         if before < self.room.load(Ordering::Relaxed) && self.open.load(Ordering::SeqCst) {
             let _mode = Subnormals::of(self.subnormals.load(Ordering::Relaxed));
-            self.take_pieces(End::Last);
+            self.take_pieces(End::Last, || ());
         }
         if self.inside.fetch_sub(1, Ordering::SeqCst) == CALLER_SLEEPS | 1 {
             // The caller may have looked meanwhile and left: waking nobody does no harm.
@@ -364,8 +382,8 @@ impl Slot {
         }
     }
 
-    /// Runs pieces from one end until none is left.
-    fn take_pieces(&self, end: End) {
+    /// Runs pieces from one end until none is left, and something after each.
+    fn take_pieces(&self, end: End, mut between: impl FnMut()) {
         let outer = INSIDE.replace(true);
         let count = self.count.load(Ordering::Relaxed);
         let unit = self.unit.load(Ordering::Relaxed);
@@ -380,6 +398,7 @@ impl Slot {
             let end = count.min(units.end as usize * unit);
             // SAFETY: the promise of whoever called `run`; `begin..end` is taken once.
             unsafe { thunk(arguments, begin as i64, end as i64) };
+            between();
         }
         INSIDE.set(outer);
     }
@@ -576,6 +595,18 @@ mod tests {
             helping()
         };
         assert!(others_are_gone() > 1);
+        // Who goes while a loop runs lets others come in.
+        say(&path, 7);
+        assert_eq!(helping(), 1);
+        let threads = Mutex::new(HashSet::new());
+        pool.parallel_for(2000, 1, &|begin, end| {
+            if (begin..end).contains(&500) {
+                say(&path, 1);
+            }
+            threads.lock().unwrap().insert(std::thread::current().id());
+            std::thread::sleep(Duration::from_micros(20));
+        });
+        assert!(threads.into_inner().unwrap().len() > 1);
         std::fs::remove_file(path).unwrap();
     }
 
