@@ -6,7 +6,8 @@
 //! processors are no faster than one, and take from the others what they waste.
 //!
 //! The system says how many threads want to run now (`/proc/loadavg`). A thread may be found that runs for a moment
-//! only, or one of ours that was told to sleep or to wake and has not yet, so what is found has to be found twice.
+//! only, or one of ours that was told to sleep or to wake and has not yet, so what is found has to be found twice, and a
+//! loop that begins alone asks again between its pieces.
 
 use std::fs::File;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

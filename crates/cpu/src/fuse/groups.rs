@@ -30,6 +30,8 @@ pub(super) const MAX_MEMBERS: usize = 8000;
 const MAX_PLACES: usize = 8;
 /// A concatenation of no more operands is fused wherever its elements are needed.
 const FEW_PARTS: usize = 4;
+/// As many elements are turned one by one.
+const FEW_TURNED: usize = 1024;
 /// A search that comes to more instructions than this counts as having found what it looks for.
 const SEARCH_LIMIT: usize = 4000;
 
@@ -255,7 +257,11 @@ impl Former<'_> {
             match (turned, is_of_rows(module, id)) {
                 (true, _) => computes_rows(module, &self.groups[group]),
                 (false, true) => members.any(|&member| moves_minor_dimension(module, member)),
-                (false, false) => false,
+                // Loops that are cut where parts end are not turned block by block.
+                (false, false) => {
+                    has_parts(module, id)
+                        && members.any(|&member| moves_minor_dimension(module, member))
+                }
             }
         };
         if groups.iter().any(refused) {
@@ -385,6 +391,11 @@ impl Former<'_> {
         }
         false
     }
+}
+
+/// Whether elements come from different operands, and there are enough to store them.
+fn has_parts(module: &Module, id: InstructionId) -> bool {
+    matches!(module[id].op, Op::Concatenate(_) | Op::Pad(_)) && elements(module, id) >= FEW_TURNED
 }
 
 /// Whether an element has to be chosen among many operands, unless loops are cut where these end.

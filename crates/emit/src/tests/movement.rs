@@ -1,6 +1,6 @@
 //! Ops that put elements elsewhere, alone and fused.
 
-use super::{check, one};
+use super::{check, fused, one};
 
 #[test]
 fn broadcasts_and_iotas() {
@@ -220,4 +220,39 @@ fn elementwise_in_place() {
     let text = one("s32[5,7]", "convert", &["f32[5,7]"]);
     let (module, id) = super::fused(&text);
     assert!(crate::in_place(&module, id, 0, 0));
+}
+
+#[test]
+fn of_many_cuts_those_of_the_last_loop_stay() {
+    let mut text = "HloModule test\nENTRY main {\n  x = f32[9,10,40] parameter(0)\n".to_owned();
+    let sizes = [9, 10, 40];
+    // What lies before and behind in each dimension, round the edges.
+    for (dimension, size) in sizes.into_iter().enumerate() {
+        for (name, at) in [("before", size - 1), ("behind", 1)] {
+            let part = |low: i64, high: i64| -> (String, String) {
+                let mut ends = sizes.map(|size| (0, size));
+                ends[dimension] = (low, high);
+                let shape = ends.map(|(low, high)| (high - low).to_string()).join(",");
+                (shape, ends.map(|(low, high)| format!("[{low}:{high}]")).join(", "))
+            };
+            let parts = [part(at, size), part(0, at)];
+            for (number, (shape, slice)) in parts.iter().enumerate() {
+                text += &format!(
+                    "  {name}_{dimension}_{number} = f32[{shape}] slice(x), slice={{{slice}}}\n"
+                );
+            }
+            text += &format!(
+                "  {name}_{dimension} = f32[9,10,40] concatenate({name}_{dimension}_0, {name}_{dimension}_1), dimensions={{{dimension}}}\n"
+            );
+        }
+        text += &format!(
+            "  sum_{dimension} = f32[9,10,40] add(before_{dimension}, behind_{dimension})\n"
+        );
+    }
+    text += "  sum = f32[9,10,40] add(sum_0, sum_1)\n  ROOT r = f32[9,10,40] add(sum, sum_2)\n}\n";
+    let (module, id) = fused(&text);
+    let plan = crate::root::look(&module, id, &[]).unwrap().plan;
+    let cuts = plan.nest(crate::plan::NestId::Results(0), &sizes).cuts;
+    assert_eq!(cuts, [vec![], vec![1, 9], vec![1, 39]]);
+    check(&text);
 }

@@ -8,6 +8,9 @@ use crate::gemm::axis::Axis;
 use crate::gemm::pack::Steps;
 use crate::gemm::{Compute, Operand, room};
 
+/// Steps whose lines stay in the first cache. Whole values divide them.
+const NEAR_STEPS: usize = if cfg!(test) { 16 } else { 256 };
+
 /// Vectors, one after the other.
 pub(super) struct Vectors<'a, T> {
     pub values: &'a [T],
@@ -40,18 +43,36 @@ pub(super) unsafe fn of<'a, T: Compute>(
     let places = if count == 1 { 1 } else { count.next_multiple_of(BLOCK) };
     let size = places.saturating_mul(depth);
     let values = room::<T>(memory, size)?;
-    let mut steps = Steps::default();
-    if !together {
-        k.offsets(side, 0, k.len(), &mut steps.places);
-        steps.find_runs();
-    }
-    for row in 0..count {
-        let (start, into) = (rows.offset(0, row), values.wrapping_add(row * depth));
-        // SAFETY: the caller's promise; there is room for the values of each.
-        unsafe {
-            match together {
-                true => convert(vector, start, depth, into),
-                false => (vector.pack)(vector.data, &[start], &steps, 1, 0, into),
+    if together {
+        for row in 0..count {
+            let (start, into) = (rows.offset(0, row), values.wrapping_add(row * depth));
+            // SAFETY: the caller's promise; there is room for the values of each.
+            unsafe { convert(vector, start, depth, into) };
+        }
+    } else {
+        let single = T::STEPS == 1 && vector.direct;
+        let apart = k.stride(side).filter(|_| single);
+        let mut steps = Steps::default();
+        // What lies beside a value is read again by the next vector, while it is near.
+        for first in (0..k.len()).step_by(NEAR_STEPS) {
+            let some = NEAR_STEPS.min(k.len() - first);
+            if apart.is_none() {
+                k.offsets(side, first, some, &mut steps.places);
+                steps.find_runs();
+            }
+            for row in 0..count {
+                let start = rows.offset(0, row);
+                let into = values.wrapping_add(row * depth + first / T::STEPS);
+                // SAFETY: the caller's promise; there is room for the values of each.
+                unsafe {
+                    match apart {
+                        Some(step) => {
+                            let from = vector.data.cast::<T>().wrapping_offset(start);
+                            copy(from.wrapping_offset(first as isize * step), step, some, into);
+                        }
+                        None => (vector.pack)(vector.data, &[start], &steps, 1, 0, into),
+                    }
+                }
             }
         }
     }
@@ -80,5 +101,17 @@ unsafe fn convert<T: Compute>(vector: &Operand<T>, start: isize, depth: usize, i
         let into = into.wrapping_add(first);
         // SAFETY: the caller's promise.
         unsafe { (vector.pack)(vector.data, &places[..count], &steps, count, 0, into) };
+    }
+}
+
+/// Copies values that are `step` apart.
+///
+/// # Safety
+///
+/// So many values are there, and there is room for them.
+unsafe fn copy<T: Copy>(from: *const T, step: isize, count: usize, into: *mut T) {
+    for at in 0..count {
+        // SAFETY: the caller's promise.
+        unsafe { *into.add(at) = *from.wrapping_offset(at as isize * step) };
     }
 }
