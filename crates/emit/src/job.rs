@@ -122,22 +122,21 @@ pub(crate) fn jobs(emitter: &Emitter<'_>, root: &Node, aliases: &[Alias]) -> Res
     Ok(jobs)
 }
 
-/// Leaves what reduces rows to a nest that goes through these rows anyway.
+/// Leaves what reduces rows to a nest that goes through these rows anyway, element by element.
 fn join_rows(emitter: &Emitter<'_>, jobs: &mut Vec<Job>) {
     let mut number = 0;
     while number < jobs.len() {
-        let Some(rows) = rows_of(emitter, &jobs[number]) else {
+        let nest = rows_of(emitter, &jobs[number]).and_then(|rows| {
+            let suits = |other: &Job| other.dims == rows && cumulative_of(emitter, other).is_none();
+            jobs.iter().position(suits)
+        });
+        let Some(nest) = nest else {
             number += 1;
             continue;
         };
-        match jobs.iter().position(|other| other.dims == rows) {
-            Some(_) => {
-                let reductions = jobs.remove(number).targets;
-                let nest = jobs.iter_mut().find(|other| other.dims == rows);
-                nest.expect("found above").targets.extend(reductions);
-            }
-            None => number += 1,
-        }
+        let reductions = std::mem::take(&mut jobs[number].targets);
+        jobs[nest].targets.extend(reductions);
+        jobs.remove(number);
     }
 }
 
