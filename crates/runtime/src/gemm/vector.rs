@@ -5,6 +5,7 @@
 //! are not turned into vectors, and four times as slow.
 
 mod ahead;
+mod blocks;
 mod rows;
 mod values;
 mod windows;
@@ -22,6 +23,7 @@ use super::{Address, Compute, Operand, Product, scratch};
 use crate::context::Context;
 use crate::element::Load;
 use ahead::{AHEAD, are_short, ask_for, following};
+use blocks::{BLOCK, Block, Products};
 use values::Vectors;
 
 /// Columns whose sums are kept near while rows go by.
@@ -37,8 +39,6 @@ const LINES: usize = 8;
 const FAR: usize = if cfg!(test) { 1 << 14 } else { 4 << 20 };
 /// Rows that are added up side by side.
 const ROWS: usize = 4;
-/// Lines, and rows of the other operand, that are multiplied at once where that has a few.
-const BLOCK: usize = 4;
 /// Rows of the other operand up to which a matrix is read where it is.
 const FEW: usize = 16;
 
@@ -72,11 +72,6 @@ struct One<T> {
     window: windows::Window<T>,
 }
 
-type Block<T> = unsafe fn(x: &[T], matrix: *const u8, offset: isize, step: isize) -> Products<T>;
-
-/// By lines.
-type Products<T> = [[T; BLOCK]; BLOCK];
-
 impl<T> Clone for Streams<T> {
     fn clone(&self) -> Streams<T> {
         *self
@@ -101,7 +96,11 @@ impl<T: Compute> Streams<T> {
             add_rows: add_rows::<S, T>,
             window: windows::window_of::<S, T>(),
         };
-        Streams { one: Some(one), block: block::<S, T>(), rows: rows::add_rows_of::<S, T>() }
+        Streams {
+            one: Some(one),
+            block: blocks::block_of::<S, T>(),
+            rows: rows::add_rows_of::<S, T>(),
+        }
     }
 }
 
@@ -129,21 +128,6 @@ pub(crate) fn takes_rows(
 pub(crate) fn takes(vectors: usize, lines: usize, k: usize) -> bool {
     let large = k >= 64 && lines >= BLOCK && lines.saturating_mul(k) >= 1 << 12;
     (2..=FEW).contains(&vectors) && large && sets::best() == Set::Avx512
-}
-
-/// Whether it takes longer to multiply lines with some vectors by kernels, step by step for up to a register of vectors,
-/// than each line with each vector, which is added up in the end.
-fn blocks_pay(width: usize, vectors: usize, lines: usize, k: usize) -> bool {
-    // Cycles, as measured on a Cascade Lake from 64 to 4096 steps: for each step of a line, for each line and vector, and
-    // to put a value of a vector into order.
-    const STEP: f64 = 1.9;
-    const BETWEEN: f64 = 0.1;
-    const SUM: f64 = 40.0;
-    const ORDER: f64 = 5.0;
-    let steps = (k * width) as f64 / 4.0;
-    let vectors = vectors.next_multiple_of(BLOCK) as f64;
-    let gain = steps * STEP - vectors * (SUM + steps * BETWEEN);
-    gain * lines as f64 > vectors * k as f64 * ORDER
 }
 
 /// Does the product if one side is a vector and the other is one whose rows or columns lie together, or
@@ -246,7 +230,7 @@ impl<T: Compute> Streams<T> {
             (_, Some(1), Some(_))
                 if side == 1
                     && width == size_of::<T>()
-                    && !blocks_pay(width, count, lines.len(), steps.len()) =>
+                    && !blocks::pays(width, count, lines.len(), steps.len()) =>
             {
                 None
             }
@@ -564,88 +548,6 @@ fn load<S: Load<T>, T: Compute, const COUNT: usize>(elements: [S; COUNT]) -> [T;
         *value = element.load();
     }
     values
-}
-
-/// The function for [`Streams::block`].
-#[inline(always)]
-fn block<S: Load<T>, T: Compute>() -> Option<Block<T>> {
-    #[cfg(target_arch = "x86_64")]
-    {
-        /// # Safety
-        ///
-        /// See [`Streams::block`]; the lines are there, and the processor has the instructions.
-        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,fma")]
-        unsafe fn avx512<S: Load<T>, T: Compute>(
-            x: &[T],
-            matrix: *const u8,
-            offset: isize,
-            step: isize,
-        ) -> Products<T> {
-            // SAFETY: the caller's promise.
-            unsafe {
-                match size_of::<T>() {
-                    8 => block_body::<S, T, 8>(x, matrix, offset, step),
-                    _ => block_body::<S, T, 16>(x, matrix, offset, step),
-                }
-            }
-        }
-        if sets::best() == Set::Avx512 {
-            return Some(avx512::<S, T>);
-        }
-    }
-    None
-}
-
-/// # Safety
-///
-/// See [`Streams::block`]; the lines are there.
-#[inline(always)]
-unsafe fn block_body<S: Load<T>, T: Compute, const LANES: usize>(
-    x: &[T],
-    matrix: *const u8,
-    offset: isize,
-    step: isize,
-) -> Products<T> {
-    let k = x.len() / BLOCK;
-    let start = matrix.cast::<S>().wrapping_offset(offset);
-    let mut sums = [[[T::ZERO; LANES]; BLOCK]; BLOCK];
-    let heads = k / LANES * LANES;
-    let in_order = are_short(k, step, size_of::<S>());
-    for place in (0..heads).step_by(LANES) {
-        let mut values = [[T::ZERO; LANES]; BLOCK];
-        for line in 0..BLOCK {
-            let y = start.wrapping_offset(line as isize * step).wrapping_add(place);
-            let next = match in_order {
-                true => start.wrapping_add(BLOCK * (k + place) + line * LANES),
-                false => y.wrapping_byte_add(AHEAD),
-            };
-            ask_for(next, LANES * size_of::<S>());
-            // SAFETY: the caller's promise.
-            values[line] = load(unsafe { y.cast::<[S; LANES]>().read_unaligned() });
-        }
-        for row in 0..BLOCK {
-            // SAFETY: there are `k` values of each row.
-            let x: [T; LANES] = unsafe { *x.as_ptr().add(row * k + place).cast() };
-            for line in 0..BLOCK {
-                for lane in 0..LANES {
-                    sums[line][row][lane] =
-                        x[lane].multiply_add(values[line][lane], sums[line][row][lane]);
-                }
-            }
-        }
-    }
-    for line in 0..BLOCK {
-        for place in heads..k {
-            // SAFETY: the caller's promise.
-            let value =
-                unsafe { *start.wrapping_offset(line as isize * step).wrapping_add(place) }.load();
-            for row in 0..BLOCK {
-                let sum = &mut sums[line][row][place - heads];
-                *sum = x[row * k + place].multiply_add(value, *sum);
-            }
-        }
-    }
-    sums.map(|line| line.map(total))
 }
 
 /// # Safety
