@@ -2,7 +2,7 @@
 
 use rxla_base::{Error, Result};
 use rxla_hlo::{Dims, InstructionId, Module, Op};
-use rxla_kernel::{BinaryOp, Builder, ComparePredicate, Linkage, LoopKind};
+use rxla_kernel::{BinaryOp, Builder, ComparePredicate, Linkage, LoopKind, Value};
 
 use crate::affine::{Index, linear};
 use crate::column::{Columns, Shared, columns, tile, tile_length};
@@ -306,8 +306,14 @@ pub(crate) fn run_job(
             None => None,
         });
     }
+    let mut compute = |emitter: &mut Emitter<'_>, index: &Index, stores: &mut Vec<Store>| {
+        compute_targets(emitter, job, &starts, index, destinations, results, stores)
+    };
     let mut finish = |emitter: &mut Emitter<'_>, index: &Index| {
-        compute_targets(emitter, job, &starts, index, destinations, results)
+        let mut stores = Vec::new();
+        compute(emitter, index, &mut stores)?;
+        run_stores(emitter, stores);
+        Ok(())
     };
     if let Some((node, cumulative)) = cumulative_of(emitter, job) {
         let Op::ReduceWindow(op) = &emitter.module[node.id].op else {
@@ -335,8 +341,15 @@ pub(crate) fn run_job(
     if let Part::Range(begin, end) = part {
         restrict_units(emitter.builder, &mut loops, (begin, end));
     }
-    emitter.nest(nest, dims.len(), &loops, &[], &mut |emitter, index, _| {
-        finish(emitter, index)?;
+    let written_out = loops.iter().rev().take_while(|each| each.style == Style::Straight).count();
+    let (around, copies) = loops.split_at(loops.len() - written_out);
+    emitter.nest(nest, dims.len(), around, &[], &mut |emitter, index, _| {
+        let mut stores = Vec::new();
+        emitter.nest_inside(nest, index.clone(), copies, &[], &mut |emitter, index, _| {
+            compute(emitter, index, &mut stores)?;
+            Ok(Vec::new())
+        })?;
+        run_stores(emitter, stores);
         Ok(Vec::new())
     })?;
     Ok(())
@@ -420,8 +433,25 @@ fn run_columns(
     Ok(())
 }
 
-/// Computes the elements at an index, and only then stores them: a result may take the place of
-/// what another is computed from.
+/// An element of a result and where it goes.
+struct Store {
+    leaf: usize,
+    base: Value,
+    position: Value,
+    element: Element,
+}
+
+/// Stores elements, result by result: those of a row that is written out stand together then, after all loads, and
+/// rows can be lanes.
+fn run_stores(emitter: &mut Emitter<'_>, mut stores: Vec<Store>) {
+    stores.sort_by_key(|store| store.leaf);
+    for Store { base, position, element, .. } in stores {
+        store(emitter.builder, base, position, element);
+    }
+}
+
+/// Computes the elements at an index. Only then are they to be stored: a result may take the place of what another
+/// is computed from.
 fn compute_targets(
     emitter: &mut Emitter<'_>,
     job: &Job,
@@ -429,6 +459,7 @@ fn compute_targets(
     index: &Index,
     destinations: &[Destination],
     results: &mut [Option<Element>],
+    stores: &mut Vec<Store>,
 ) -> Result<()> {
     let one = job.dims.iter().all(|&size| size == 1);
     let mut elements = Vec::new();
@@ -461,7 +492,7 @@ fn compute_targets(
         };
         let at = linear(&at, &target.dims);
         let position = emitter.position(&at);
-        store(emitter.builder, base, position, element);
+        stores.push(Store { leaf: target.leaf, base, position, element });
         let width = width_of(emitter.builder, element);
         let access = emitter.access(target.leaf, &at, width);
         if let Some(learned) = &mut emitter.learned {

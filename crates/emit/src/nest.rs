@@ -53,11 +53,16 @@ const VECTORS_OF_WIDE: std::ops::RangeInclusive<i64> = 5..=7;
 /// As many copies of a body, and values in all copies together, at most.
 const MOST_COPIES: i64 = 16;
 const MOST_VALUES: i64 = 1500;
+const MOST_VALUES_OF_PIECES: i64 = 3000;
 /// As many sines in all copies together where elements are too few to make good for compiling them.
 const MOST_SINES: i64 = 4;
 const FEW_ELEMENTS: i64 = 4096;
 /// A loop that is split among threads has at least so many units, if dimensions allow.
 pub(crate) const FEW_UNITS: i64 = 64;
+/// Rounds of a loop in a unit, which are lanes, are not to be fewer than the lanes of a vector of `f32`, if there are
+/// so many units then.
+const LANES: i64 = 16;
+const FEW_UNITS_OF_LANES: i64 = 16;
 /// The most rounds of a loop in a unit: four vectors of 64 lanes.
 const MOST_ROUNDS: i64 = 256;
 
@@ -98,16 +103,31 @@ impl Emitter<'_> {
         for (inside, each) in loops.iter_mut().rev().enumerate() {
             let size = each.size();
             let lies_across = lies_across && inside == 0;
+            let pieces = each.cuts.len() as i64 + 1;
+            let mut start = 0;
+            let mut longest = 0;
+            for end in each.cuts.iter().copied().chain([size]) {
+                longest = longest.max(end - start);
+                start = end;
+            }
             let fills = VECTORS.contains(&size) || (wide && VECTORS_OF_WIDE.contains(&size));
             let is_narrow = size == VECTORS[0]
                 && elements >= size * MORE_LANES
                 && !wide
                 && self.plan.body_functions > 0;
-            let is_vector = kind == LoopKind::Vector && fills && !is_narrow && !lies_across;
-            if size > (if lies_across { STRAIGHT_ACROSS } else { STRAIGHT })
+            let is_vector =
+                kind == LoopKind::Vector && fills && !is_narrow && !lies_across && pieces == 1;
+            let most = match () {
+                () if longest < VECTORS[0] => MOST_COPIES,
+                () if lies_across => STRAIGHT_ACROSS,
+                () => STRAIGHT,
+            };
+            // Of what is cut there are copies anyway.
+            let most_values = if pieces > 1 { MOST_VALUES_OF_PIECES } else { MOST_VALUES };
+            if size > most
                 || (is_vector && copies == 1 && (!alone || self.plan.body_functions > 0))
                 || copies * size > MOST_COPIES
-                || copies * size * self.plan.body_values > MOST_VALUES
+                || (size > pieces && copies * size / pieces * self.plan.body_values > most_values)
                 || (is_small && copies * size * self.plan.body_sines > MOST_SINES)
             {
                 break;
@@ -140,7 +160,8 @@ impl Emitter<'_> {
         self.nest_inside(id, index, loops, carried, body)
     }
 
-    fn nest_inside(
+    /// The same inside of loops that give an index.
+    pub(crate) fn nest_inside(
         &mut self,
         id: NestId,
         index: Index,
@@ -294,8 +315,12 @@ pub(crate) fn split_units(loops: &mut Vec<Loop>) -> Units {
     let mut rounds = 1;
     // Pieces of whole vectors, whatever their lanes, leave nothing to a narrower loop.
     if unit.style == Style::Loop(LoopKind::Vector) && unit.cuts.is_empty() {
-        let divides = |rounds: &i64| units % rounds == 0 && units / rounds >= FEW_UNITS;
-        rounds = (0..=MOST_ROUNDS.ilog2()).map(|log| 1 << log).filter(divides).max().unwrap_or(1);
+        let pieces = |rounds: i64| if units % rounds == 0 { units / rounds } else { 0 };
+        let suits = |rounds: &i64| match *rounds {
+            ..=LANES => pieces(*rounds) >= FEW_UNITS_OF_LANES,
+            _ => pieces(*rounds) >= FEW_UNITS,
+        };
+        rounds = (0..=MOST_ROUNDS.ilog2()).map(|log| 1 << log).filter(suits).max().unwrap_or(1);
     }
     loops.splice(..joined, [unit]);
     Units { count: units / rounds, rounds }

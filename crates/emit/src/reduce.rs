@@ -9,7 +9,7 @@ use rxla_hlo::op::{Binary, BinaryKind, Reduce};
 use rxla_hlo::{ComputationId, ElementType, InstructionId, Module, Op, TypeClass};
 use rxla_kernel::{BinaryOp, Builder, LoopKind, Value};
 
-use crate::affine::Index;
+use crate::affine::{Affine, Index};
 use crate::emitter::{Emitter, Node, Placed};
 use crate::keep::Filling;
 use crate::nest::Style;
@@ -22,6 +22,9 @@ use crate::{Element, ops};
 const CHUNK: i64 = 1024;
 /// Up to so many elements are combined without a loop.
 const STRAIGHT: i64 = 16;
+/// Up to so many results side by side are reduced in one loop, which runs in lanes unless it is as short as this.
+const MOST_COLUMNS: i64 = 8;
+const FEW_IN_COLUMN: i64 = 32;
 
 /// How the elements of a reduction are combined.
 #[derive(Clone, Debug)]
@@ -70,8 +73,12 @@ pub(crate) fn element(emitter: &mut Emitter<'_>, node: &Node, op: &Reduce) -> Re
     reduced.sort_unstable();
     let sizes: Vec<i64> = reduced.iter().map(|&d| dims[d]).collect();
     let combine = Combine::of(module, &types, op.to_apply);
+    let side_by_side = columns(emitter, node, &dims, &reduced, &combine);
+    if let Some(columns) = &side_by_side {
+        initial = vec![initial[0]; columns.len()];
+    }
     let results = emitter.inside(depth, |emitter| {
-        let place = |index: &Index| {
+        let place = |node: &Node, index: &Index| {
             let mut kept = node.index.iter();
             let mut inner = index.iter();
             (0..dims.len())
@@ -81,10 +88,24 @@ pub(crate) fn element(emitter: &mut Emitter<'_>, node: &Node, op: &Reduce) -> Re
                 })
                 .collect::<Index>()
         };
-        let along_rows =
-            reduced.last().is_some_and(|&last| dims[last + 1..].iter().all(|&size| size == 1));
+        let along_rows = reduced.last().is_some_and(|&last| {
+            let inside = match &side_by_side {
+                Some(columns) if dims[last] >= FEW_IN_COLUMN => columns.len() as i64,
+                _ => 1,
+            };
+            dims[last + 1..].iter().product::<i64>() == inside
+        });
         let mut load = |emitter: &mut Emitter<'_>, index: &Index| {
-            let at = place(index);
+            if let Some(columns) = &side_by_side {
+                return columns
+                    .iter()
+                    .map(|column| {
+                        let operand = emitter.operand(column, 0, place(column, index));
+                        Ok(emitter.element(&operand)?.element)
+                    })
+                    .collect();
+            }
+            let at = place(node, index);
             emitter.keep(node, &at)?;
             (0..count)
                 .map(|k| {
@@ -100,10 +121,46 @@ pub(crate) fn element(emitter: &mut Emitter<'_>, node: &Node, op: &Reduce) -> Re
         emitter.fill(node.id, Filling::No);
         results
     })?;
+    if let Some(columns) = side_by_side {
+        let own = columns.iter().position(|column| column == node);
+        for (column, &element) in columns.into_iter().zip(&results) {
+            emitter.remember(column, Placed { element, depth });
+        }
+        let own = own.ok_or_else(|| Error::internal("a result that is not among its own row"))?;
+        return Ok(Placed { element: results[own], depth });
+    }
     for (leaf, &element) in results.iter().enumerate() {
         emitter.remember(Node { leaf, ..node.clone() }, Placed { element, depth });
     }
     Ok(Placed { element: results[node.leaf], depth })
+}
+
+/// The results of a reduction that lie side by side in a short row that is written out, as coordinates of points:
+/// they are reduced in one loop, which reads all of what lies together.
+fn columns(
+    emitter: &Emitter<'_>,
+    node: &Node,
+    dims: &[i64],
+    reduced: &[usize],
+    combine: &Combine,
+) -> Option<Vec<Node>> {
+    let last = dims.len() - 1;
+    let (index, around) = node.index.split_last()?;
+    let many = reduced.iter().map(|&d| dims[d]).product::<i64>() > STRAIGHT;
+    let suits = emitter.learned.is_none()
+        && matches!(combine, Combine::Kind(..))
+        && !reduced.contains(&last)
+        && (2..=MOST_COLUMNS).contains(&dims[last])
+        && index.as_constant().is_some();
+    if !(suits && many) {
+        return None;
+    }
+    let of = |column: i64| {
+        let mut index: Index = around.iter().cloned().collect();
+        index.push(Affine::constant(column));
+        Node { index, ..node.clone() }
+    };
+    Some((0..dims[last]).map(of).collect())
 }
 
 /// The initial values combined with all elements that `load` gives.
@@ -141,7 +198,9 @@ fn reduce_nest(
     }
     match *combine {
         Combine::Kind(op, wide) => {
-            let start = identity(emitter.builder, op, wide);
+            let start = vec![identity(emitter.builder, op, wide); initial.len()];
+            let start: Vec<Value> = start.iter().flat_map(|element| element.values()).collect();
+            let sums_of = vec![wide; initial.len()];
             let long = wide.is_float() && op == BinaryKind::Add;
             let chunk = match loops.last() {
                 Some(last) if long && !looking && last.size() > 4 * CHUNK => Some(CHUNK),
@@ -149,22 +208,35 @@ fn reduce_nest(
             };
             let element_type = types[0];
             let mut body = |emitter: &mut Emitter<'_>, index: &Index, carried: &[Value]| {
-                let x = load(emitter, index)?[0];
-                let b = &mut *emitter.builder;
-                let x = ops::convert(b, element_type, wide, x)?;
-                let sum = element_of(wide, carried);
-                Ok(ops::binary(b, op, wide, sum, x)?.values().to_vec())
-            };
-            let sum = match chunk {
-                None => emitter.nest(id, sizes.len(), &loops, &start.values(), &mut body)?,
-                Some(chunk) => {
-                    chunked(emitter, id, sizes.len(), &loops, (op, wide, chunk), &mut body)?
+                let mut next = Vec::new();
+                for (x, sum) in
+                    load(emitter, index)?.into_iter().zip(elements_of(&sums_of, carried))
+                {
+                    let b = &mut *emitter.builder;
+                    let x = ops::convert(b, element_type, wide, x)?;
+                    next.extend(ops::binary(b, op, wide, sum, x)?.values());
                 }
+                Ok(next)
+            };
+            let sums = match chunk {
+                None => emitter.nest(id, sizes.len(), &loops, &start, &mut body)?,
+                Some(chunk) => chunked(
+                    emitter,
+                    id,
+                    sizes.len(),
+                    &loops,
+                    (op, &sums_of, &start, chunk),
+                    &mut body,
+                )?,
             };
             let b = &mut *emitter.builder;
-            let first = ops::convert(b, element_type, wide, initial[0])?;
-            let sum = ops::binary(b, op, wide, first, element_of(wide, &sum))?;
-            Ok(vec![ops::convert(b, wide, element_type, sum)?])
+            let sums = elements_of(&sums_of, &sums).into_iter().zip(initial);
+            sums.map(|(sum, initial)| {
+                let first = ops::convert(b, element_type, wide, initial)?;
+                let sum = ops::binary(b, op, wide, first, sum)?;
+                ops::convert(b, wide, element_type, sum)
+            })
+            .collect()
         }
         Combine::Computation(to_apply) => {
             let start: Vec<Value> = initial.iter().flat_map(|element| element.values()).collect();
@@ -186,16 +258,15 @@ fn chunked(
     id: NestId,
     rank: usize,
     loops: &[crate::nest::Loop],
-    (op, wide, chunk): (BinaryKind, ElementType, i64),
+    (op, types, start, chunk): (BinaryKind, &[ElementType], &[Value], i64),
     body: &mut crate::nest::Body<'_>,
 ) -> Result<Vec<Value>> {
     let (last, outer) = loops.split_last().expect("a loop to cut into chunks");
     let size = last.size();
-    let start = identity(emitter.builder, op, wide);
     let low = emitter.builder.index(0);
     let high = emitter.builder.index(size);
     let bounds = (low, high, chunk);
-    emitter.for_loop(LoopKind::Sequential, bounds, &start.values(), |emitter, first, carried| {
+    emitter.for_loop(LoopKind::Sequential, bounds, start, |emitter, first, carried| {
         let length = emitter.builder.index(chunk);
         let end = emitter.builder.add(first, length);
         let all = emitter.builder.index(size);
@@ -205,11 +276,13 @@ fn chunked(
         inner.bounds = Some((first, end));
         let mut loops = outer.to_vec();
         loops.push(inner);
-        let start = identity(emitter.builder, op, wide);
-        let sum = emitter.nest(id, rank, &loops, &start.values(), body)?;
-        let b = &mut *emitter.builder;
-        let sum = element_of(wide, &sum);
-        Ok(ops::binary(b, op, wide, element_of(wide, carried), sum)?.values().to_vec())
+        let sums = emitter.nest(id, rank, &loops, start, body)?;
+        let mut next = Vec::new();
+        let sums = elements_of(types, &sums).into_iter().zip(elements_of(types, carried));
+        for ((sum, before), &ty) in sums.zip(types) {
+            next.extend(ops::binary(emitter.builder, op, ty, before, sum)?.values());
+        }
+        Ok(next)
     })
 }
 

@@ -5,7 +5,7 @@ use rxla_hlo::op::{BinaryKind, UnaryKind};
 use rxla_hlo::{ElementType, TypeClass};
 use rxla_kernel::{Builder, Linkage, Type};
 
-use super::{EXACT, NUMBERS, check, check_within, fused, one};
+use super::{EXACT, NUMBERS, check, check_within, fused, kernel, one};
 use crate::{Destination, Part, Source};
 
 /// What results may differ by: mathematical functions are approximated, and sums of narrow floats
@@ -229,16 +229,6 @@ fn short_lines_of_groups() {
     }
 }
 
-/// The kernel of a program of two operands and a result, as text.
-fn kernel(text: &str) -> String {
-    let (module, id) = fused(text);
-    let mut builder = Builder::new("kernel", Linkage::Kernel, None);
-    let sources = [0, 1].map(|_| Source::Memory(builder.buffer_parameter(1)));
-    let destination = Destination::Memory(builder.buffer_parameter(1));
-    crate::emit(&mut builder, &module, id, &sources, &[destination], Part::All).unwrap();
-    rxla_kernel::Module { functions: vec![builder.finish()] }.to_string()
-}
-
 /// Short lines are written out for the sake of speed, but sines only where there are many lines.
 #[test]
 fn few_copies_of_sines() {
@@ -295,6 +285,37 @@ fn lanes_are_not_given_up_for_units() {
     crate::emit(&mut builder, &module, id, &sources, &[destination], part).unwrap();
     let kernel = rxla_kernel::Module { functions: vec![builder.finish()] }.to_string();
     assert_eq!(kernel.matches("for vector").count(), 1, "{kernel}");
+}
+
+/// Coordinates side by side that are computed one by one: rows are lanes, and are stored when all of a row is known.
+#[test]
+fn rows_of_parts_are_stored_whole() {
+    let text = "HloModule test
+         ENTRY main {
+           p0 = f32[70,3] parameter(0)
+           p1 = f32[70,3] parameter(1)
+           x0 = f32[70,1] slice(p0), slice={[0:70], [0:1]}
+           y0 = f32[70,1] slice(p0), slice={[0:70], [1:2]}
+           z0 = f32[70,1] slice(p0), slice={[0:70], [2:3]}
+           x1 = f32[70,1] slice(p1), slice={[0:70], [0:1]}
+           y1 = f32[70,1] slice(p1), slice={[0:70], [1:2]}
+           z1 = f32[70,1] slice(p1), slice={[0:70], [2:3]}
+           yz = f32[70,1] multiply(y0, z1)
+           zx = f32[70,1] multiply(z0, x1)
+           xy = f32[70,1] multiply(x0, y1)
+           one = f32[] constant(1)
+           ones = f32[70,1] broadcast(one), dimensions={}
+           ROOT r = f32[70,4] concatenate(yz, zx, xy, ones), dimensions={1}
+         }";
+    check(text);
+    let kernel = kernel(text);
+    assert_eq!(kernel.matches("for vector").count(), 1, "{kernel}");
+    let stores = &kernel[kernel.find("store").expect("a store")..];
+    assert_eq!(
+        (stores.matches("store").count(), stores.matches("load").count()),
+        (4, 0),
+        "{kernel}"
+    );
 }
 
 #[test]

@@ -88,6 +88,16 @@ pub(super) fn fused(text: &str) -> (Module, InstructionId) {
     (module, id)
 }
 
+/// The kernel of a program of two operands and a result, as text.
+pub(super) fn kernel(text: &str) -> String {
+    let (module, id) = fused(text);
+    let mut builder = Builder::new("kernel", Linkage::Kernel, None);
+    let sources = [0, 1].map(|_| Source::Memory(builder.buffer_parameter(1)));
+    let destination = Destination::Memory(builder.buffer_parameter(1));
+    crate::emit(&mut builder, &module, id, &sources, &[destination], Part::All).unwrap();
+    rxla_kernel::Module { functions: vec![builder.finish()] }.to_string()
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pieces {
     One,

@@ -2,7 +2,7 @@
 
 use rxla_hlo::literal::Tolerance;
 
-use super::{EXACT, check, check_within};
+use super::{EXACT, check, check_within, kernel};
 
 /// The interpreter sums in another order.
 const SUMS: Tolerance = Tolerance { absolute: 1e-4, relative: 1e-5, ..EXACT };
@@ -42,8 +42,24 @@ fn sums_of_rows_and_columns() {
         ("3,37,4,50", "3,4,50", "1"),
         ("5,3,37,50", "3,50", "0,2"),
         ("100,3", "3", "0"),
+        ("40,50,3", "40,3", "1"),
+        ("40,50,3", "50,3", "0"),
+        ("50,60,3", "3", "0,1"),
+        ("2,9001,2", "2,2", "1"),
+        ("20,70,8", "20,8", "1"),
     ] {
         check_within(&reduce("f32", dims, result, reduced, "add"), SUMS);
+    }
+}
+
+/// Sums of coordinates, as of forces between points, are made together.
+#[test]
+fn coordinates_are_reduced_in_one_loop() {
+    for (result, reduced) in [("40,3", "1"), ("3", "0,1")] {
+        let text = reduce("f32", "40,50,3", result, reduced, "add");
+        let kernel = kernel(&text);
+        assert_eq!(kernel.matches("yield").count(), 1, "{kernel}");
+        assert_eq!(kernel.matches("load %0").count(), 3, "{kernel}");
     }
 }
 

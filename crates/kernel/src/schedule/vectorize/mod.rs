@@ -390,9 +390,10 @@ impl Vectorizer<'_> {
                 let new = if wide[position] { params.next() } else { Some(inits[position]) };
                 given.push((old.param, new.expect("each reduction has an accumulator per copy")));
             }
-            let widen = Widen::new(self.function, &plan.classes, &self.constants, stage.lanes, out);
-            let (statements, next) =
-                widen.body(&source.body, &given, &wide, &plan.groups, &plan.loads);
+            let (classes, constants) = (&plan.classes, &self.constants);
+            let widen =
+                Widen::new(self.function, classes, constants, &plan.loads, stage.lanes, out);
+            let (statements, next) = widen.body(&source.body, &given, &wide, &plan.groups);
             copies.push(statements);
             let kept = next.into_iter().zip(&wide).filter(|(_, wide)| **wide);
             yields.extend(kept.map(|(value, _)| value));

@@ -49,9 +49,10 @@ impl Group {
 /// vectors side by side, and dealt out.
 #[derive(Clone, Debug)]
 pub(super) struct LoadGroup {
-    /// The positions of the statements in the order of the elements, each with its distance from
-    /// the first element.
-    pub(super) loads: Vec<(usize, i64)>,
+    /// What is loaded in the order of the elements, each with its distance from the first element.
+    pub(super) loads: Vec<(Value, i64)>,
+    /// The load in whose place all are done.
+    pub(super) first: Value,
     pub(super) step: i64,
 }
 
@@ -60,9 +61,8 @@ const ONE_LOAD: i64 = 8;
 const SEVERAL_LOADS: i64 = 16;
 
 impl LoadGroup {
-    /// The load in whose place all are done.
-    pub(super) fn first(&self) -> usize {
-        self.loads.iter().map(|load| load.0).min().unwrap_or_default()
+    pub(super) fn has(&self, value: Value) -> bool {
+        self.loads.iter().any(|load| load.0 == value)
     }
 
     /// Whether vectors of so many lanes are read: more make the last of them end with the group.
@@ -99,7 +99,7 @@ impl Place {
     }
 }
 
-/// The groups of loads at the body's top.
+/// The groups of loads in a body, those in loops inside of it included.
 pub(super) fn load_groups(
     function: &Function,
     classes: &impl Fn(Value) -> Class,
@@ -121,8 +121,17 @@ pub(super) fn load_groups(
                 rest = after;
                 let several = own.iter().any(|member| member.0 != start);
                 if several || (step <= ONE_LOAD && !is_short(step)) {
-                    let loads = own.iter().map(|member| (member.1, member.0 - start)).collect();
-                    groups.push(LoadGroup { loads, step });
+                    let loaded = |member: &(i64, usize)| match &body.statements[member.1] {
+                        Statement::Let { result, .. } => *result,
+                        _ => unreachable!("a load is a value"),
+                    };
+                    let first = own.iter().min_by_key(|member| member.1).map(loaded);
+                    let loads = own.iter().map(|member| (loaded(member), member.0 - start));
+                    groups.extend(first.map(|first| LoadGroup {
+                        loads: loads.collect(),
+                        first,
+                        step,
+                    }));
                 }
             }
         }
@@ -132,6 +141,9 @@ pub(super) fn load_groups(
         let Statement::Let { result, op } = statement else {
             // What stores may store what is loaded after it.
             groups.extend(close(&mut open));
+            if let Statement::For { body, .. } = statement {
+                groups.extend(load_groups(function, classes, constants, sums, body));
+            }
             continue;
         };
         let Op::Load { base, index, mask: None } = op else { continue };

@@ -12,6 +12,7 @@ pub(super) struct Widen<'a> {
     pub(super) function: &'a mut Function,
     pub(super) classes: &'a [Class],
     pub(super) constants: &'a [Option<u64>],
+    load_groups: &'a [LoadGroup],
     pub(super) lanes: u16,
     /// Statements to stand before the loop: vectors of what is known there.
     pub(super) before: &'a mut Vec<Statement>,
@@ -29,6 +30,7 @@ impl<'a> Widen<'a> {
         function: &'a mut Function,
         classes: &'a [Class],
         constants: &'a [Option<u64>],
+        load_groups: &'a [LoadGroup],
         lanes: u16,
         before: &'a mut Vec<Statement>,
     ) -> Widen<'a> {
@@ -36,6 +38,7 @@ impl<'a> Widen<'a> {
             function,
             classes,
             constants,
+            load_groups,
             lanes,
             before,
             map: HashMap::new(),
@@ -53,19 +56,9 @@ impl<'a> Widen<'a> {
         given: &[(Value, Value)],
         wide: &[bool],
         groups: &[Group],
-        load_groups: &[LoadGroup],
     ) -> (Vec<Statement>, Vec<Value>) {
         self.map.extend(given.iter().copied());
         for (position, statement) in body.statements.iter().enumerate() {
-            let own = |group: &&LoadGroup| {
-                group.suits(self.lanes) && group.loads.iter().any(|load| load.0 == position)
-            };
-            if let Some(group) = load_groups.iter().find(own) {
-                if group.first() == position {
-                    self.load_group(body, group);
-                }
-                continue;
-            }
             match groups.iter().find(|group| group.stores.contains(&position)) {
                 Some(group) if group.last() == position => self.group(body, group),
                 Some(_) => {}
@@ -96,15 +89,10 @@ impl<'a> Widen<'a> {
         self.store_in_turns(base, index, &vectors);
     }
 
-    fn load_group(&mut self, body: &Block, group: &LoadGroup) {
-        let load = |position: usize| match &body.statements[position] {
-            Statement::Let { result, op: Op::Load { base, index, .. } } => (*result, *base, *index),
-            _ => unreachable!("a group is made of loads"),
-        };
-        // Only what the first of them reads from is known here.
-        let own = group.loads.iter().find(|load| load.0 == group.first());
-        let &(position, distance) = own.expect("a group has loads");
-        let (result, base, index) = load(position);
+    /// All loads of a group, in the place of the first, from where that reads.
+    fn load_group(&mut self, group: &LoadGroup, base: Value, index: Value) {
+        let distance =
+            group.loads.iter().find(|load| load.0 == group.first).map_or(0, |load| load.1);
         let (base, index) = (self.scalar(base), self.scalar(index));
         let index = match distance {
             0 => index,
@@ -115,10 +103,8 @@ impl<'a> Widen<'a> {
             }
         };
         let distances: Vec<i64> = group.loads.iter().map(|load| load.1).collect();
-        let dealt = self.load_dealt(self.wide(result), base, index, group.step, &distances);
-        for (&(position, _), vector) in group.loads.iter().zip(dealt) {
-            self.map.insert(load(position).0, vector);
-        }
+        let dealt = self.load_dealt(self.wide(group.first), base, index, group.step, &distances);
+        self.map.extend(group.loads.iter().map(|load| load.0).zip(dealt));
     }
 
     fn class(&self, value: Value) -> Class {
@@ -213,6 +199,14 @@ impl<'a> Widen<'a> {
     fn statement(&mut self, statement: &Statement) {
         match statement {
             Statement::Let { result, op } => {
+                if let (Op::Load { base, index, .. }, Some(group)) =
+                    (op, self.load_group_of(*result))
+                {
+                    if group.first == *result {
+                        self.load_group(group, *base, *index);
+                    }
+                    return;
+                }
                 let new = match (self.class(*result), op) {
                     (Class::Varying, Op::Load { base, index, mask }) => {
                         self.load(*result, *base, *index, *mask)
@@ -279,6 +273,12 @@ impl<'a> Widen<'a> {
                 unreachable!("loops with calls are not run in lanes")
             }
         }
+    }
+
+    /// The group that a load is part of.
+    fn load_group_of(&self, loaded: Value) -> Option<&'a LoadGroup> {
+        let groups = self.load_groups.iter();
+        groups.filter(|group| group.suits(self.lanes)).find(|group| group.has(loaded))
     }
 
     fn is_wide(&self, value: Value) -> bool {

@@ -198,11 +198,7 @@ pub(super) fn weight(
     body: &Block,
 ) -> Weight {
     let mut weight = Weight::default();
-    let dealt = |value: Value| {
-        load_groups.iter().flat_map(|group| &group.loads).any(|load| {
-            matches!(&body.statements[load.0], Statement::Let { result, .. } if *result == value)
-        })
-    };
+    let dealt = |value: Value| load_groups.iter().any(|group| group.has(value));
     // A group's stores take turns: no scatters, but shuffles.
     let grouped: usize = groups.iter().map(|group| group.stores.len()).sum();
     body.walk(&mut |statement| match statement {

@@ -86,6 +86,39 @@ fn short_rows_are_read_whole() {
     }
 }
 
+/// In a loop inside as well, where each row is read once.
+#[test]
+fn short_rows_are_read_whole_in_a_loop_inside() {
+    let text = over_input(
+        "%three: i64 = constant 3
+         %fifteen: i64 = constant 15
+         %most: i64 = constant 16
+         %zerof: f32 = constant 0.0
+         for vector %i in %zero..%most step 1 {
+           %k: i64 = mul %i, %three
+           %a: f32, %b: f32 = for %j in %zero..%fifteen step 1 carried (%s = %zerof, %t = %zerof) {
+             %k0: i64 = add %k, %j
+             %k1: i64 = add %k0, %one
+             %k2: i64 = add %k0, %two
+             %x: f32 = load %in[%k0]
+             %y: f32 = load %in[%k1]
+             %z: f32 = load %in[%k2]
+             %xy: f32 = mul %x, %y
+             %u: f32 = add %s, %xy
+             %v: f32 = sub %t, %z
+             yield %u, %v
+           }
+           %c: f32 = sub %a, %b
+           store %out[%i], %c
+         }",
+    );
+    same(&text, true);
+    let mut module = crate::text::parse(&text).unwrap();
+    vectorize(&mut module.functions[0], &Target { vector_bits: 512, copies: Copies::Few });
+    let text = module.to_string();
+    assert_eq!(text.matches("load").count(), 3, "{text}");
+}
+
 #[test]
 fn what_is_stored_between_loads_is_loaded_after() {
     same(
