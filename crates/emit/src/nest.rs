@@ -59,8 +59,8 @@ const MOST_SINES: i64 = 4;
 const FEW_ELEMENTS: i64 = 4096;
 /// A loop that is split among threads has at least so many units, if dimensions allow.
 pub(crate) const FEW_UNITS: i64 = 64;
-/// Rounds of a loop in a unit, which are lanes, are not to be fewer than the lanes of a vector of `f32`, if there are
-/// so many units then.
+/// Rounds of a loop in a unit are not fewer than the lanes of a vector of `f32`, if there are so many units then: where
+/// rows are lanes, others run one by one.
 const LANES: i64 = 16;
 const FEW_UNITS_OF_LANES: i64 = 16;
 /// The most rounds of a loop in a unit: four vectors of 64 lanes.
@@ -279,7 +279,8 @@ fn constant_index(index: &Index, each: &Loop, value: i64) -> Index {
     index
 }
 
-/// What threads share of a nest: so many units, each of so many rounds of the outermost loop.
+/// What threads share of a nest: so many units, each of so many rounds of the outermost loop, the last one of what
+/// is left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Units {
     pub(crate) count: i64,
@@ -315,27 +316,30 @@ pub(crate) fn split_units(loops: &mut Vec<Loop>) -> Units {
     let mut rounds = 1;
     // Pieces of whole vectors, whatever their lanes, leave nothing to a narrower loop.
     if unit.style == Style::Loop(LoopKind::Vector) && unit.cuts.is_empty() {
-        let pieces = |rounds: i64| if units % rounds == 0 { units / rounds } else { 0 };
-        let suits = |rounds: &i64| match *rounds {
-            ..=LANES => pieces(*rounds) >= FEW_UNITS_OF_LANES,
-            _ => pieces(*rounds) >= FEW_UNITS,
-        };
-        rounds = (0..=MOST_ROUNDS.ilog2()).map(|log| 1 << log).filter(suits).max().unwrap_or(1);
+        let divides = |rounds: &i64| units % rounds == 0 && units / rounds >= FEW_UNITS;
+        rounds = (0..=MOST_ROUNDS.ilog2()).map(|log| 1 << log).filter(divides).max().unwrap_or(1);
+        if rounds < LANES && units >= LANES * FEW_UNITS_OF_LANES {
+            rounds = LANES;
+        }
     }
     loops.splice(..joined, [unit]);
-    Units { count: units / rounds, rounds }
+    Units { count: (units + rounds - 1) / rounds, rounds }
 }
 
 /// Makes the outermost loops one over the units from `begin` to `end`, as [`split_units`] counts them.
 pub(crate) fn restrict_units(b: &mut Builder, loops: &mut Vec<Loop>, (begin, end): (Value, Value)) {
     let Units { rounds, .. } = split_units(loops);
     let Some(first) = loops.first_mut() else { return };
-    let bounds = [begin, end].map(|bound| match rounds {
+    let [begin, mut end] = [begin, end].map(|bound| match rounds {
         1 => bound,
         _ => {
             let rounds = b.index(rounds);
             b.mul(bound, rounds)
         }
     });
-    first.bounds = Some(bounds.into());
+    if first.size() % rounds != 0 {
+        let size = b.index(first.size());
+        end = b.binary(BinaryOp::SMin, end, size);
+    }
+    first.bounds = Some((begin, end));
 }
