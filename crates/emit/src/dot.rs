@@ -19,6 +19,9 @@ use crate::{Element, scalar};
 /// Products that are worth no call: contracted elements, and results of one batch.
 const MOST_CONTRACTED: i64 = 32;
 const MOST_RESULTS: i64 = 1024;
+/// Nor are those, however many results there are, for a row of which so many numbers are multiplied: both rows and what
+/// is contracted are written out, and what the runtime would pack is read once.
+const MOST_IN_ROW: i64 = 256;
 const STRAIGHT: i64 = 16;
 
 /// Sizes of the contracted dimensions if the dot is small enough.
@@ -29,7 +32,12 @@ fn contracted(module: &Module, id: InstructionId, op: &Dot) -> Result<Vec<i64>> 
     let batches = op.lhs_batch_dims.len();
     let results: i64 = array(&module[id].shape)?.dims[batches..].iter().product();
     let depth: i64 = sizes.iter().product();
-    if depth > MOST_CONTRACTED || (results > MOST_RESULTS && depth > 4) {
+    let rhs = array(module.operand_shape(id, 1))?;
+    let batch: i64 =
+        op.rhs_batch_dims.iter().map(|&dimension| rhs.dims[dimension as usize]).product();
+    let row = rhs.dims.iter().product::<i64>() / batch.max(1);
+    let short = depth <= 4 || (depth <= STRAIGHT && row <= MOST_IN_ROW);
+    if depth > MOST_CONTRACTED || (results > MOST_RESULTS && !short) {
         return Err(Error::unimplemented(format!(
             "`dot` of {depth} products for each of {results} results in a kernel"
         )));

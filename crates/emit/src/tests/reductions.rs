@@ -212,6 +212,19 @@ fn small_dots() {
         ("s8[5,20]", "s8[7,20]", "s32[5,7]", "lhs_contracting_dims={1}, rhs_contracting_dims={1}"),
         ("f32[3]", "f32[3]", "f32[]", "lhs_contracting_dims={0}, rhs_contracting_dims={0}"),
         ("c64[3,4]", "c64[4]", "c64[3]", "lhs_contracting_dims={1}, rhs_contracting_dims={0}"),
+        // Many results, but short rows of them.
+        (
+            "f32[300,8]",
+            "f32[8,8]",
+            "f32[300,8]",
+            "lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+        ),
+        (
+            "f32[16,130]",
+            "f32[9,16]",
+            "f32[130,9]",
+            "lhs_contracting_dims={0}, rhs_contracting_dims={1}",
+        ),
         (
             "bf16[2,0]",
             "bf16[0,3]",
