@@ -351,4 +351,6 @@ fn pieces_of_one_loop_are_of_whole_vectors() {
     assert_eq!(extent("f32[100,64]"), 100);
     assert_eq!(extent("f32[1024,64]"), 256);
     assert_eq!(extent("f32[63,3]"), 189);
+    // Rows of a loop in lanes do not come one by one, except those that are left for the last.
+    assert_eq!(extent("f32[1001]"), 63);
 }

@@ -163,7 +163,8 @@ impl Weight {
         const MOST_OPERATIONS: usize = 400;
         const MOST_OPERATIONS_OF_TWO: usize = 1000;
         let waits_for_memory = self.operations < 6 * self.accesses;
-        if copies == Copies::Few || !self.is_long() || waits_for_memory {
+        // Results of a row are chains side by side as it is.
+        if copies == Copies::Few || !self.is_long() || waits_for_memory || self.is_dealt {
             return 1;
         }
         match MOST_OPERATIONS / self.operations {
