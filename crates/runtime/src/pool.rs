@@ -595,18 +595,24 @@ mod tests {
             helping()
         };
         assert!(others_are_gone() > 1);
-        // Who goes while a loop runs lets others come in.
-        say(&path, 7);
-        assert_eq!(helping(), 1);
-        let threads = Mutex::new(HashSet::new());
-        pool.parallel_for(2000, 1, &|begin, end| {
-            if (begin..end).contains(&500) {
-                say(&path, 1);
-            }
-            threads.lock().unwrap().insert(std::thread::current().id());
-            std::thread::sleep(Duration::from_micros(20));
-        });
-        assert!(threads.into_inner().unwrap().len() > 1);
+        // Who goes while a loop runs lets others come in. A processor that is busy may not run them in time.
+        let are_let_in = || {
+            say(&path, 7);
+            pool.look_around();
+            let threads = Mutex::new(HashSet::new());
+            pool.parallel_for(2000, 1, &|begin, end| {
+                let mut threads = threads.lock().unwrap();
+                threads.insert(std::thread::current().id());
+                if (begin..end).contains(&500) {
+                    assert_eq!(threads.len(), 1);
+                    say(&path, 1);
+                }
+                drop(threads);
+                std::thread::sleep(Duration::from_micros(20));
+            });
+            threads.into_inner().unwrap().len() > 1
+        };
+        assert!((0..50).any(|_| are_let_in()));
         std::fs::remove_file(path).unwrap();
     }
 
