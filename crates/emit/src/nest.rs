@@ -34,6 +34,12 @@ impl Loop {
     pub(crate) fn size(&self) -> i64 {
         self.members.iter().map(|member| member.1.size).product()
     }
+
+    /// Where each piece starts and ends.
+    fn pieces(&self) -> impl Iterator<Item = (i64, i64)> {
+        let starts = std::iter::once(0).chain(self.cuts.iter().copied());
+        starts.zip(self.cuts.iter().copied().chain([self.size()]))
+    }
 }
 
 /// The body of a nest: the index per dimension and the carried values; gives the next ones.
@@ -104,12 +110,7 @@ impl Emitter<'_> {
             let size = each.size();
             let lies_across = lies_across && inside == 0;
             let pieces = each.cuts.len() as i64 + 1;
-            let mut start = 0;
-            let mut longest = 0;
-            for end in each.cuts.iter().copied().chain([size]) {
-                longest = longest.max(end - start);
-                start = end;
-            }
+            let longest = each.pieces().map(|(start, end)| end - start).max().unwrap_or(size);
             let fills = VECTORS.contains(&size) || (wide && VECTORS_OF_WIDE.contains(&size));
             let is_narrow = size == VECTORS[0]
                 && elements >= size * MORE_LANES
@@ -117,10 +118,12 @@ impl Emitter<'_> {
                 && self.plan.body_functions > 0;
             let is_vector =
                 kind == LoopKind::Vector && fills && !is_narrow && !lies_across && pieces == 1;
-            let most = match () {
-                () if longest < VECTORS[0] => MOST_COPIES,
-                () if lies_across => STRAIGHT_ACROSS,
-                () => STRAIGHT,
+            let most = if longest < VECTORS[0] {
+                MOST_COPIES
+            } else if lies_across {
+                STRAIGHT_ACROSS
+            } else {
+                STRAIGHT
             };
             // Of what is cut there are copies anyway.
             let most_values = if pieces > 1 { MOST_VALUES_OF_PIECES } else { MOST_VALUES };
@@ -190,16 +193,12 @@ impl Emitter<'_> {
         {
             return Ok(carried);
         }
-        let mut ends = first.cuts.clone();
-        ends.push(first.size());
-        let mut start = 0;
-        for end in ends {
+        for (start, end) in first.pieces() {
             let bounds = self.bounds(first, start, end);
             carried = self.for_loop(kind, bounds, &carried, |emitter, variable, carried| {
                 let index = emitter.loop_index(id, &index, first, variable, (start, end));
                 emitter.nest_inside(id, index, inner, carried, body)
             })?;
-            start = end;
         }
         Ok(carried)
     }

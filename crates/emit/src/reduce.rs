@@ -73,10 +73,8 @@ pub(crate) fn element(emitter: &mut Emitter<'_>, node: &Node, op: &Reduce) -> Re
     reduced.sort_unstable();
     let sizes: Vec<i64> = reduced.iter().map(|&d| dims[d]).collect();
     let combine = Combine::of(module, &types, op.to_apply);
-    let side_by_side = columns(emitter, node, &dims, &reduced, &combine);
-    if let Some(columns) = &side_by_side {
-        initial = vec![initial[0]; columns.len()];
-    }
+    let nodes = side_by_side(emitter, node, &dims, &reduced, &combine);
+    let initial = initial.repeat(nodes.len());
     let results = emitter.inside(depth, |emitter| {
         let place = |node: &Node, index: &Index| {
             let mut kept = node.index.iter();
@@ -89,30 +87,20 @@ pub(crate) fn element(emitter: &mut Emitter<'_>, node: &Node, op: &Reduce) -> Re
                 .collect::<Index>()
         };
         let along_rows = reduced.last().is_some_and(|&last| {
-            let inside = match &side_by_side {
-                Some(columns) if dims[last] >= FEW_IN_COLUMN => columns.len() as i64,
-                _ => 1,
-            };
+            let inside = if dims[last] >= FEW_IN_COLUMN { nodes.len() as i64 } else { 1 };
             dims[last + 1..].iter().product::<i64>() == inside
         });
         let mut load = |emitter: &mut Emitter<'_>, index: &Index| {
-            if let Some(columns) = &side_by_side {
-                return columns
-                    .iter()
-                    .map(|column| {
-                        let operand = emitter.operand(column, 0, place(column, index));
-                        Ok(emitter.element(&operand)?.element)
-                    })
-                    .collect();
-            }
-            let at = place(node, index);
-            emitter.keep(node, &at)?;
-            (0..count)
-                .map(|k| {
+            let mut loaded = Vec::new();
+            for node in &nodes {
+                let at = place(node, index);
+                emitter.keep(node, &at)?;
+                for k in 0..count {
                     let operand = emitter.operand(node, k, at.clone());
-                    Ok(emitter.element(&operand)?.element)
-                })
-                .collect::<Result<Vec<Element>>>()
+                    loaded.push(emitter.element(&operand)?.element);
+                }
+            }
+            Ok(loaded)
         };
         let id = NestId::Inner(node.id);
         emitter.fill(node.id, Filling::Shown);
@@ -121,46 +109,49 @@ pub(crate) fn element(emitter: &mut Emitter<'_>, node: &Node, op: &Reduce) -> Re
         emitter.fill(node.id, Filling::No);
         results
     })?;
-    if let Some(columns) = side_by_side {
-        let own = columns.iter().position(|column| column == node);
-        for (column, &element) in columns.into_iter().zip(&results) {
-            emitter.remember(column, Placed { element, depth });
+    let mut own = None;
+    for (each, elements) in nodes.into_iter().zip(results.chunks(count)) {
+        for (leaf, &element) in elements.iter().enumerate() {
+            let each = Node { leaf, ..each.clone() };
+            let placed = Placed { element, depth };
+            if each == *node {
+                own = Some(placed);
+            }
+            emitter.remember(each, placed);
         }
-        let own = own.ok_or_else(|| Error::internal("a result that is not among its own row"))?;
-        return Ok(Placed { element: results[own], depth });
     }
-    for (leaf, &element) in results.iter().enumerate() {
-        emitter.remember(Node { leaf, ..node.clone() }, Placed { element, depth });
-    }
-    Ok(Placed { element: results[node.leaf], depth })
+    own.ok_or_else(|| Error::internal("a reduction without the result that was asked for"))
 }
 
-/// The results of a reduction that lie side by side in a short row that is written out, as coordinates of points:
-/// they are reduced in one loop, which reads all of what lies together.
-fn columns(
+/// The result that is asked for and those that lie beside it in a short row that is written out, as coordinates of
+/// points: they are reduced in one loop, which reads all of what lies together.
+fn side_by_side(
     emitter: &Emitter<'_>,
     node: &Node,
     dims: &[i64],
     reduced: &[usize],
     combine: &Combine,
-) -> Option<Vec<Node>> {
-    let last = dims.len() - 1;
-    let (index, around) = node.index.split_last()?;
-    let many = reduced.iter().map(|&d| dims[d]).product::<i64>() > STRAIGHT;
+) -> Vec<Node> {
+    let alone = || vec![node.clone()];
+    let (Some((&length, outer)), Some((column, row))) =
+        (dims.split_last(), node.index.split_last())
+    else {
+        return alone();
+    };
     let suits = emitter.learned.is_none()
         && matches!(combine, Combine::Kind(..))
-        && !reduced.contains(&last)
-        && (2..=MOST_COLUMNS).contains(&dims[last])
-        && index.as_constant().is_some();
-    if !(suits && many) {
-        return None;
+        && !reduced.contains(&outer.len())
+        && (2..=MOST_COLUMNS).contains(&length)
+        && column.as_constant().is_some()
+        && reduced.iter().map(|&d| dims[d]).product::<i64>() > STRAIGHT;
+    if !suits {
+        return alone();
     }
     let of = |column: i64| {
-        let mut index: Index = around.iter().cloned().collect();
-        index.push(Affine::constant(column));
-        Node { index, ..node.clone() }
+        let column = Affine::constant(column);
+        Node { index: row.iter().cloned().chain([column]).collect(), ..node.clone() }
     };
-    Some((0..dims[last]).map(of).collect())
+    (0..length).map(of).collect()
 }
 
 /// The initial values combined with all elements that `load` gives.

@@ -598,22 +598,18 @@ mod tests {
         // Who goes while a loop runs lets others come in. A processor that is busy may not run them in time.
         let are_let_in = || {
             say(&path, 7);
-            pool.look_around();
+            assert_eq!(helping(), 1);
             let threads = Mutex::new(HashSet::new());
-            let alone = AtomicUsize::new(0);
             pool.parallel_for(2000, 1, &|begin, end| {
-                let mut threads = threads.lock().unwrap();
-                threads.insert(std::thread::current().id());
                 if (begin..end).contains(&500) {
-                    alone.store(threads.len(), Ordering::Relaxed);
                     say(&path, 1);
                 }
-                drop(threads);
+                threads.lock().unwrap().insert(std::thread::current().id());
                 std::thread::sleep(Duration::from_micros(20));
             });
-            alone.into_inner() == 1 && threads.into_inner().unwrap().len() > 1
+            threads.into_inner().unwrap().len() > 1
         };
-        assert!((0..50).any(|_| are_let_in()));
+        assert!((0..10).any(|_| are_let_in()));
         std::fs::remove_file(path).unwrap();
     }
 
