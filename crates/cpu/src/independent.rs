@@ -1,8 +1,8 @@
 //! Loops whose iterations may run at once. The pass that made such a loop says so
 //! ([`rxla_passes::tiling::INDEPENDENT`]); here is seen whether it is one that can be run so.
 //!
-//! It counts from zero, so many times; each array that it carries is only updated in place, once, in parts
-//! that the pass has promised are each iteration's own; and everything in it has a kernel.
+//! It counts from zero, so many times; each array that it carries is only updated in place, by one op or in
+//! a loop by one, in parts that the pass has promised are each iteration's own; and everything in it has a kernel.
 
 use rustc_hash::FxHashMap;
 use rxla_hlo::{InstructionId, Module};
@@ -58,23 +58,46 @@ fn updates_only(plan: &Plan, step: &While) -> bool {
             *reads.entry(value).or_default() += 1;
         }
     });
-    let updates = |from: ValueId, to: ValueId| {
-        step.body.steps.iter().any(|step| match step {
-            Step::Compute(compute) => {
-                compute.operands.contains(&Leaf::Array(from))
-                    && compute.results.contains(&Leaf::Array(to))
-            }
-            Step::While(_) | Step::Conditional(_) => false,
-        })
-    };
     let (counters, arrays): (Vec<&Carry>, Vec<&Carry>) =
         step.carries.iter().partition(|carry| in_register(&plan.values[carry.param].shape));
     counters.len() == 1
         && arrays.iter().all(|carry| {
             reads.get(&carry.param) == Some(&1)
                 && !reads.contains_key(&carry.next)
-                && updates(carry.param, carry.next)
+                && updates(&step.body, &reads, carry.param, carry.next)
         })
+}
+
+/// Whether what reads an array makes another of it: an op, or a loop in which that is so.
+fn updates(block: &Block, reads: &FxHashMap<ValueId, u32>, from: ValueId, to: ValueId) -> bool {
+    block.steps.iter().any(|step| match step {
+        Step::Compute(compute) => {
+            compute.operands.contains(&Leaf::Array(from))
+                && compute.results.contains(&Leaf::Array(to))
+        }
+        Step::While(step) => step.carries.iter().any(|carry| {
+            (carry.init, carry.result) == (from, to)
+                && reads.get(&carry.param) == Some(&1)
+                && !reads.contains_key(&carry.next)
+                && updates(&step.body, reads, carry.param, carry.next)
+        }),
+        Step::Conditional(_) => false,
+    })
+}
+
+/// The array that a loop carries, as loops in it carry it on.
+pub(crate) fn carried_on(block: &Block, from: ValueId) -> Vec<ValueId> {
+    let inner = block.steps.iter().find_map(|step| match step {
+        Step::While(step) => {
+            let carry = step.carries.iter().find(|carry| carry.init == from)?;
+            Some((step, carry))
+        }
+        Step::Compute(_) | Step::Conditional(_) => None,
+    });
+    let Some((step, carry)) = inner else { return Vec::new() };
+    let mut list = vec![carry.param, carry.next, carry.result];
+    list.extend(carried_on(&step.body, carry.param));
+    list
 }
 
 /// Whether all that is computed in a block, loops and branches too, is such.

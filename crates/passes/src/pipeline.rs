@@ -142,7 +142,9 @@ pub fn cpu() -> Pipeline {
             .map(by_name),
     );
     steps.push(by_name("while-loop-operand-turning"));
-    steps.extend(["dot-chain-tiling", "softmax-divide-sinking", "dce"].map(by_name));
+    steps.extend(
+        ["dot-chain-tiling", "softmax-divide-sinking", "while-loop-row-tiling", "dce"].map(by_name),
+    );
     steps.extend(["all-reduce-combiner", "flatten-call-graph"].map(by_name));
     Pipeline { name: "cpu", steps }
 }

@@ -50,6 +50,7 @@ pub const ALL: &[&dyn Pass] = &[
     &control::while_loop_dot_motion::WhileLoopDotMotion,
     &control::while_loop_invariant_code_motion::WhileLoopInvariantCodeMotion,
     &control::while_loop_operand_turning::WhileLoopOperandTurning,
+    &tiling::while_loop_row_tiling::WhileLoopRowTiling,
     &simplify::zero_sized_hlo_elimination::ZeroSizedHloElimination,
 ];
 

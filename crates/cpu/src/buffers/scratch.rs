@@ -1,6 +1,7 @@
 //! Loops whose iterations run at once: which they are, and what each thread needs memory of its own for.
 
 use super::{Assignment, Class, in_register};
+use crate::independent::carried_on;
 use crate::plan::{Block, Step, While};
 
 impl Assignment<'_> {
@@ -27,7 +28,10 @@ impl Assignment<'_> {
         step.carries.iter().all(|carry| {
             let class = |value| self.piece_of.get(&value).map(|&piece| self.class(piece));
             in_register(&self.plan.values[carry.param].shape)
-                || (class(carry.param).is_some() && class(carry.param) == class(carry.next))
+                || (class(carry.param).is_some()
+                    && std::iter::once(carry.next)
+                        .chain(carried_on(&step.body, carry.param))
+                        .all(|value| class(value) == class(carry.param)))
         })
     }
 

@@ -13,7 +13,7 @@ const GRADIENT: &str = include_str!("../../../../tests/hlo/passes/dot-chain-tili
 const GROUPED: &str = include_str!("../../../../tests/hlo/passes/dot-chain-tiling/grouped.hlo");
 const RETURNED: &str = include_str!("../../../../tests/hlo/passes/dot-chain-tiling/returned.hlo");
 
-fn values(dims: &[i64], seed: u32) -> Vec<f32> {
+pub(crate) fn values(dims: &[i64], seed: u32) -> Vec<f32> {
     let mut state = seed.wrapping_mul(2_654_435_761) | 1;
     let next = |_| {
         state ^= state << 13;

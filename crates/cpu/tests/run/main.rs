@@ -10,6 +10,7 @@ mod masked;
 mod meetings;
 mod memory;
 mod runtime;
+mod side_by_side;
 mod sparse;
 mod stacks;
 mod subnormals;

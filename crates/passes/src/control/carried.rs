@@ -8,22 +8,22 @@ use crate::view;
 
 /// A `while` whose state is a tuple that is only taken apart, and whose body puts the next one
 /// together. Nothing else waits for it, and it is not sharded.
-pub(super) struct Loop {
-    pub(super) site: InstructionId,
-    pub(super) condition: ComputationId,
-    pub(super) body: ComputationId,
+pub(crate) struct Loop {
+    pub(crate) site: InstructionId,
+    pub(crate) condition: ComputationId,
+    pub(crate) body: ComputationId,
 }
 
 /// What stands for an element of the old state after the loop.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(crate) enum Place {
     /// The element of the new state with this index.
     Element(usize),
     /// What it was before the loop.
     Initial,
 }
 
-pub(super) fn find(m: &Module, site: InstructionId) -> Option<Loop> {
+pub(crate) fn find(m: &Module, site: InstructionId) -> Option<Loop> {
     let Op::While(op) = &m[site].op else { return None };
     let (condition, body) = (op.condition, op.body);
     m[site].shape.as_tuple()?;
@@ -47,31 +47,31 @@ fn is_taken_apart(m: &Module, state: InstructionId) -> bool {
 }
 
 /// The element that a reading of `state` reads.
-pub(super) fn element(m: &Module, i: InstructionId, state: InstructionId) -> Option<usize> {
+pub(crate) fn element(m: &Module, i: InstructionId, state: InstructionId) -> Option<usize> {
     let Op::GetTupleElement(op) = &m[i].op else { return None };
     (view::operand(m, i, 0) == state).then(|| usize::try_from(op.index).ok()).flatten()
 }
 
 impl Loop {
-    pub(super) fn width(&self, m: &Module) -> usize {
+    pub(crate) fn width(&self, m: &Module) -> usize {
         m[self.site].shape.as_tuple().map_or(0, <[Shape]>::len)
     }
 
     /// Whether the body hands the element on as it is.
-    pub(super) fn passes_through(&self, m: &Module, index: usize) -> bool {
+    pub(crate) fn passes_through(&self, m: &Module, index: usize) -> bool {
         let state = m[self.body].parameters()[0];
         element(m, m[m[self.body].root()].operands()[index], state) == Some(index)
     }
 
     /// The element before the loop, if it is at hand.
-    pub(super) fn initial(&self, m: &Module, index: usize) -> Option<InstructionId> {
+    pub(crate) fn initial(&self, m: &Module, index: usize) -> Option<InstructionId> {
         let init = view::operand(m, self.site, 0);
         let Op::Tuple(_) = &m[init].op else { return None };
         m[init].operands().get(index).copied()
     }
 
     /// The element before the loop, taken out of the tuple where that is needed.
-    pub(super) fn take_initial(&self, m: &mut Module, index: usize) -> InstructionId {
+    pub(crate) fn take_initial(&self, m: &mut Module, index: usize) -> InstructionId {
         match self.initial(m, index) {
             Some(found) => found,
             None => {
@@ -82,7 +82,7 @@ impl Loop {
     }
 
     /// Puts a loop of these computations, which start from `elements`, in place of this one.
-    pub(super) fn replace(
+    pub(crate) fn replace(
         &self,
         m: &mut Module,
         condition: ComputationId,
@@ -128,7 +128,7 @@ impl Loop {
 }
 
 /// A copy of a computation under the same name, made unique, with where each instruction went.
-pub(super) fn copy(
+pub(crate) fn copy(
     m: &mut Module,
     computation: ComputationId,
 ) -> (ComputationId, Vec<(InstructionId, InstructionId)>) {
@@ -141,7 +141,7 @@ pub(super) fn copy(
 }
 
 /// Makes the root of a body a tuple of these elements.
-pub(super) fn set_results(m: &mut Module, body: ComputationId, results: &[InstructionId]) {
+pub(crate) fn set_results(m: &mut Module, body: ComputationId, results: &[InstructionId]) {
     let old = m[body].root();
     let shape = Shape::tuple(results.iter().map(|&i| m[i].shape.clone()));
     let new = m.add_like(old, Op::tuple(), shape, results);
@@ -155,7 +155,7 @@ pub(super) fn set_results(m: &mut Module, body: ComputationId, results: &[Instru
 }
 
 /// Removes what nobody uses from a computation.
-pub(super) fn sweep(m: &mut Module, effects: &Effects, computation: ComputationId) {
+pub(crate) fn sweep(m: &mut Module, effects: &Effects, computation: ComputationId) {
     let mut order = m.post_order(computation);
     order.reverse();
     for i in order {

@@ -1,6 +1,6 @@
 //! Passes on loops and branches: what they carry, how often they run, what need not be in them.
 
-mod carried;
+pub(crate) mod carried;
 pub mod conditional_simplifier;
 pub mod trip_count;
 pub mod while_loop_constant_sinking;

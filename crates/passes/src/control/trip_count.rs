@@ -27,16 +27,16 @@ pub fn counts_from_zero(m: &Module, site: InstructionId) -> Option<u64> {
 }
 
 /// The counter of a loop that runs a known number of times.
-pub(super) struct Counter {
+pub(crate) struct Counter {
     /// Where it stands in the state.
-    pub(super) index: usize,
-    pub(super) start: i128,
-    pub(super) step: i128,
-    pub(super) times: u64,
+    pub(crate) index: usize,
+    pub(crate) start: i128,
+    pub(crate) step: i128,
+    pub(crate) times: u64,
 }
 
 /// The counter that says how often a loop with a tuple for its state runs, at least once.
-pub(super) fn counter_of(m: &Module, site: InstructionId) -> Option<Counter> {
+pub(crate) fn counter_of(m: &Module, site: InstructionId) -> Option<Counter> {
     let test = test(m, site)?;
     let index = usize::try_from(test.place.0?).ok()?;
     if !holds(test.direction, test.start, test.bound) {

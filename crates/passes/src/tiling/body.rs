@@ -1,5 +1,6 @@
 //! The body of a loop under construction, which takes what it needs from outside as it comes to it.
 
+use rustc_hash::FxHashMap;
 use rxla_hlo::op::{Compare, ComparisonDirection, While};
 use rxla_hlo::{
     ArrayLiteral, ArrayShape, BinaryKind, ComputationId, ElementType, InstructionId, Literal,
@@ -24,6 +25,8 @@ pub(super) struct Body {
     /// What the state is at first, and where the body sees that.
     init: Vec<InstructionId>,
     seen: Vec<InstructionId>,
+    /// What the body only reads, by what it is outside.
+    imported: FxHashMap<InstructionId, InstructionId>,
 }
 
 impl Body {
@@ -31,8 +34,9 @@ impl Body {
     pub(super) fn new(m: &mut Module, zero: InstructionId) -> Body {
         let computation = m.add_computation("tile");
         let state = m.add_parameter(computation, "state", Shape::tuple([]));
-        let mut body = Body { computation, state, init: Vec::new(), seen: Vec::new() };
-        body.import(m, zero);
+        let (init, seen, imported) = Default::default();
+        let mut body = Body { computation, state, init, seen, imported };
+        body.carry(m, zero);
         body
     }
 
@@ -43,10 +47,12 @@ impl Body {
 
     /// A value from outside.
     pub(super) fn import(&mut self, m: &mut Module, value: InstructionId) -> InstructionId {
-        match self.init.iter().position(|&known| known == value) {
-            Some(place) => self.seen[place],
-            None => self.carry(m, value).1,
+        if let Some(&known) = self.imported.get(&value) {
+            return known;
         }
+        let seen = self.carry(m, value).1;
+        self.imported.insert(value, seen);
+        seen
     }
 
     /// A value that the body is to replace: where it stands in the state, and as the body sees it.

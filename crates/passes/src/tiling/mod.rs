@@ -10,13 +10,16 @@
 //! A tile may be computed in place of an array if all that the array goes into is computed from tiles too
 //! (`region.rs`); an array that somebody else needs stays as it was, and so does what leads to it. What
 //! part of an array belongs to a tile is told by its axes (`axes.rs`). The loop's body is the HLO of a
-//! tile (`slabs.rs`, `body.rs`): each iteration writes parts of the results that are its own, which an
+//! tile (`slabs.rs`, `tile.rs`, `body.rs`): each iteration writes parts of the results that are its own, which an
 //! attribute of the loop says.
 
 mod axes;
 mod body;
+mod loop_rows;
 mod region;
 mod slabs;
+mod tile;
+pub mod while_loop_row_tiling;
 
 use rxla_base::Result;
 use rxla_hlo::Module;

@@ -1,12 +1,13 @@
 //! Loops over tiles in place of what a region computes.
 
 use rustc_hash::FxHashMap;
-use rxla_hlo::op::{CustomCall, DynamicSlice, DynamicUpdateSlice, Reshape};
-use rxla_hlo::{BinaryKind, ComputationId, Dims, ElementType, InstructionId, Module, Op, Shape};
+use rxla_hlo::op::Reshape;
+use rxla_hlo::{BinaryKind, ComputationId, ElementType, InstructionId, Module, Op, Shape};
 
 use super::axes::{Axes, Factor, elements, is_spread, operands, tiled, whole};
 use super::body::{Body, Iterations, binary, number, sum};
 use super::region::{Region, Sink, Use};
+use super::tile::{Tile, parts, room, sizes};
 use crate::view;
 
 /// Bytes of a large array that a tile may have: one fits a core's second cache with what it is made of.
@@ -103,14 +104,14 @@ fn tiles(
         let rows = number(m, inside, rows);
         row = binary(m, inside, BinaryKind::Multiply, block, rows);
     }
-    let mut tile = Tile::new(m, region, vec![body], batch, row, rows);
+    let mut slab = Slab::new(m, region, vec![body], batch, (rows, row));
     let mut next = Vec::new();
     for (output, &(place, array)) in outputs.iter().zip(&carried) {
-        let ty = view::element_type(tile.m, array).expect("an array");
-        let value = tile.output(output, ty);
-        next.push((place, tile.put(array, value, &output.axes)));
+        let ty = view::element_type(slab.tile.m, array).expect("an array");
+        let value = slab.output(output, ty);
+        next.push((place, slab.tile.put(array, value, &output.axes)));
     }
-    let body = tile.bodies.pop().expect("the loop's body");
+    let body = slab.tile.bodies.pop().expect("the loop's body");
     let times = region.batches * blocks;
     let results = body.close(m, outside, times, &next, Iterations::Independent);
     for (array, (place, _)) in arrays.iter_mut().zip(carried) {
@@ -147,25 +148,27 @@ fn batches(
     let batch_inside = inner.import(m, batch);
     let rows = number(m, inside, division.rows);
     let row = binary(m, inside, BinaryKind::Multiply, inner.number(), rows);
-    let mut tile = Tile::new(m, region, vec![outer, inner], batch_inside, row, division.rows);
+    let rows = (division.rows, row);
+    let mut slab = Slab::new(m, region, vec![outer, inner], batch_inside, rows);
     let mut next = Vec::new();
     for (output, &(place, part)) in outputs.iter().zip(&inner_carried) {
-        next.push((place, tile.add(output, part)));
+        next.push((place, slab.add(output, part)));
     }
-    let mut bodies = tile.bodies;
+    let mut bodies = slab.tile.bodies;
     let inner = bodies.pop().expect("the inner loop's body");
     let results = inner.close(m, middle, division.blocks, &next, Iterations::Ordered);
     for (part, (place, _)) in parts_of.iter_mut().zip(inner_carried) {
         *part = results[place];
     }
     let first = number(m, middle, division.rows * division.blocks);
-    let mut tile = Tile::new(m, region, bodies, batch, first, division.rest);
+    let mut slab = Slab::new(m, region, bodies, batch, (division.rest, first));
     if division.rest > 0 {
         for (output, part) in outputs.iter().zip(&mut parts_of) {
-            *part = tile.add(output, *part);
+            *part = slab.add(output, *part);
         }
     }
     // What was made for all rows of a batch goes to its place at once.
+    let tile = &mut slab.tile;
     (tile.rows, tile.row) = (region.rows, number(tile.m, middle, 0));
     let mut next = Vec::new();
     for ((output, &(place, array)), &part) in outputs.iter().zip(&carried).zip(&parts_of) {
@@ -185,55 +188,44 @@ fn batches(
     }
 }
 
-/// One tile under construction, in the innermost of some bodies.
-struct Tile<'a> {
-    m: &'a mut Module,
+/// A tile of a region.
+struct Slab<'a> {
+    tile: Tile<'a>,
     region: &'a Region,
-    bodies: Vec<Body>,
-    batch: InstructionId,
-    /// The first row.
-    row: InstructionId,
-    rows: i64,
     made: FxHashMap<(InstructionId, Axes), InstructionId>,
-    starts: FxHashMap<Factor, InstructionId>,
 }
 
-impl<'a> Tile<'a> {
+impl<'a> Slab<'a> {
     fn new(
         m: &'a mut Module,
         region: &'a Region,
         bodies: Vec<Body>,
         batch: InstructionId,
-        row: InstructionId,
-        rows: i64,
-    ) -> Tile<'a> {
-        let (made, starts) = Default::default();
-        Tile { m, region, bodies, batch, row, rows, made, starts }
-    }
-
-    fn computation(&self) -> ComputationId {
-        self.bodies[self.bodies.len() - 1].computation
+        rows: (i64, InstructionId),
+    ) -> Slab<'a> {
+        let tile = Tile::new(m, bodies, (region.batches, batch), rows);
+        Slab { tile, region, made: FxHashMap::default() }
     }
 
     /// The tile of what a loop gives, in a type of its own.
     fn output(&mut self, output: &Output, ty: ElementType) -> InstructionId {
         let Some(sink) = output.sink else { return self.value(output.id, &output.axes) };
         let Sink { id, operands, .. } = &self.region.sinks[sink];
-        let sides = self.m[*id].operands().to_vec();
+        let sides = self.tile.m[*id].operands().to_vec();
         let sides = [self.value(sides[0], &operands[0]), self.value(sides[1], &operands[1])];
-        let shape = Shape::array(ty, tiled(&output.axes, self.rows));
-        self.shaped_like(*id, shape, &sides)
+        let shape = Shape::array(ty, tiled(&output.axes, self.tile.rows));
+        self.tile.shaped_like(*id, shape, &sides)
     }
 
     /// The part of a batch's result with a tile more in it.
     fn add(&mut self, output: &Output, part: InstructionId) -> InstructionId {
-        let ty = view::element_type(self.m, part).expect("an array");
+        let ty = view::element_type(self.tile.m, part).expect("an array");
         let value = self.output(output, ty);
         match output.rows {
-            Use::Kept => self.put(part, value, &one_batch(&output.axes)),
+            Use::Kept => self.tile.put(part, value, &one_batch(&output.axes)),
             Use::Summed => {
-                let computation = self.computation();
-                sum(self.m, computation, part, value)
+                let computation = self.tile.computation();
+                sum(self.tile.m, computation, part, value)
             }
         }
     }
@@ -245,159 +237,22 @@ impl<'a> Tile<'a> {
             return known;
         }
         let inside = self.region.axes(id) == Some(axes);
-        let value = match operands(self.m, id, axes) {
-            Ok(list) if inside || is_made(self.m, id, axes) => {
-                let operands = self.m[id].operands().to_vec();
+        let value = match operands(self.tile.m, id, axes) {
+            Ok(list) if inside || is_made(self.tile.m, id, axes) => {
+                let operands = self.tile.m[id].operands().to_vec();
                 let operands = operands.iter().zip(&list);
                 let operands: Vec<InstructionId> =
                     operands.map(|(&operand, axes)| self.value(operand, axes)).collect();
-                match &self.m[id].op {
-                    Op::Iota(op) => self.iota(id, axes, op.iota_dimension),
-                    _ => self.like(id, axes, &operands),
+                match &self.tile.m[id].op {
+                    Op::Iota(op) => self.tile.iota(id, axes, op.iota_dimension),
+                    _ => self.tile.like(id, axes, &operands),
                 }
             }
-            _ => self.read(id, axes),
+            _ => self.tile.read(id, axes),
         };
         self.made.insert(key, value);
         value
     }
-
-    /// The same op on tiles.
-    fn like(
-        &mut self,
-        id: InstructionId,
-        axes: &Axes,
-        operands: &[InstructionId],
-    ) -> InstructionId {
-        let shape = self.shape(id, tiled(axes, self.rows));
-        self.shaped_like(id, shape, operands)
-    }
-
-    fn shaped_like(
-        &mut self,
-        id: InstructionId,
-        shape: Shape,
-        operands: &[InstructionId],
-    ) -> InstructionId {
-        let (op, name) = (self.m[id].op.clone(), self.m[id].name().to_owned());
-        let computation = self.computation();
-        let made = self.m.add_instruction(computation, &name, op, shape, operands);
-        if let Some(metadata) = self.m[id].metadata().cloned() {
-            self.m[made].info_mut().metadata = metadata;
-        }
-        made
-    }
-
-    fn shape(&self, id: InstructionId, dims: Dims) -> Shape {
-        Shape::array(view::element_type(self.m, id).expect("an array"), dims)
-    }
-
-    fn iota(&mut self, id: InstructionId, axes: &Axes, dimension: i64) -> InstructionId {
-        let made = self.like(id, axes, &[]);
-        let [factor] = axes[dimension as usize][..] else { return made };
-        if let Factor::Whole(_) = factor {
-            return made;
-        }
-        let computation = self.computation();
-        let start = self.start(&[factor]);
-        let scalar = self.shape(id, Dims::new());
-        let ty = view::element_type(self.m, id).expect("an array");
-        let start = match self.m[start].shape == scalar {
-            true => start,
-            false => self.m.add_convert(computation, start, ty).expect("a number"),
-        };
-        let shape = self.m[made].shape.clone();
-        let op = Op::broadcast([]);
-        let start = self.m.add_instruction(computation, "start", op, shape, &[start]);
-        sum(self.m, computation, made, start)
-    }
-
-    /// Reads the tile out of an array from outside.
-    fn read(&mut self, id: InstructionId, axes: &Axes) -> InstructionId {
-        let mut value = id;
-        for body in &mut self.bodies {
-            value = body.import(self.m, value);
-        }
-        if axes.iter().flatten().all(|factor| matches!(factor, Factor::Whole(_))) {
-            return value;
-        }
-        let computation = self.computation();
-        let parts = parts(axes);
-        value = self.reshape(value, sizes(&parts));
-        let starts = parts.iter().map(|factors| self.start(factors));
-        let mut operands = vec![value];
-        operands.extend(starts.collect::<Vec<_>>());
-        let dims = tiled(&parts, self.rows);
-        let shape = self.shape(id, dims.clone());
-        let op = DynamicSlice { dynamic_slice_sizes: dims };
-        let slice = self.m.add_instruction(computation, "slice", op.into(), shape, &operands);
-        self.reshape(slice, tiled(axes, self.rows))
-    }
-
-    /// Writes a tile to its place in an array that has a dimension for each part.
-    fn put(&mut self, array: InstructionId, tile: InstructionId, axes: &Axes) -> InstructionId {
-        let computation = self.computation();
-        let parts = parts(axes);
-        let tile = self.reshape(tile, tiled(&parts, self.rows));
-        let mut operands = vec![array, tile];
-        for factors in &parts {
-            operands.push(self.start(factors));
-        }
-        let shape = self.m[array].shape.clone();
-        let op = DynamicUpdateSlice {};
-        self.m.add_instruction(computation, "update", op.into(), shape, &operands)
-    }
-
-    fn reshape(&mut self, value: InstructionId, dims: Dims) -> InstructionId {
-        if view::dims(self.m, value) == Some(&dims) {
-            return value;
-        }
-        let shape = self.shape(value, dims);
-        let op = Op::from(Reshape::default());
-        let computation = self.computation();
-        self.m.add_instruction(computation, "reshape", op, shape, &[value])
-    }
-
-    /// Where the tile begins in a dimension of one part.
-    fn start(&mut self, factors: &[Factor]) -> InstructionId {
-        let factor = factors.first().copied().unwrap_or(Factor::Whole(1));
-        if let Factor::Rows(_) = factor {
-            return self.row;
-        }
-        if let Some(&known) = self.starts.get(&factor) {
-            return known;
-        }
-        let computation = self.computation();
-        let start = match factor {
-            Factor::Batch { size, step } => {
-                let mut at = self.batch;
-                if step > 1 {
-                    let step = number(self.m, computation, step);
-                    at = binary(self.m, computation, BinaryKind::Divide, at, step);
-                }
-                if size * step < self.region.batches {
-                    let size = number(self.m, computation, size);
-                    at = binary(self.m, computation, BinaryKind::Remainder, at, size);
-                }
-                at
-            }
-            Factor::Whole(_) | Factor::Rows(_) => number(self.m, computation, 0),
-        };
-        self.starts.insert(factor, start);
-        start
-    }
-}
-
-/// The axes with a dimension for each factor: those dimensions that have several are divided.
-fn parts(axes: &Axes) -> Axes {
-    let mut list = Axes::new();
-    for factors in axes {
-        match factors[..] {
-            [] | [_] => list.push(factors.clone()),
-            _ => list.extend(factors.iter().map(|&factor| vec![factor])),
-        }
-    }
-    list
 }
 
 /// The axes of what one batch has of an array.
@@ -407,22 +262,6 @@ fn one_batch(axes: &Axes) -> Axes {
         own.copied().collect::<Vec<_>>()
     };
     parts(axes).iter().map(own).collect()
-}
-
-fn sizes(axes: &Axes) -> Dims {
-    axes.iter().map(|factors| factors.iter().map(|factor| factor.size()).product()).collect()
-}
-
-/// Memory for an array, of any value.
-fn room(
-    m: &mut Module,
-    computation: ComputationId,
-    like: InstructionId,
-    axes: &Axes,
-) -> InstructionId {
-    let shape = Shape::array(view::element_type(m, like).expect("an array"), sizes(axes));
-    let op = CustomCall { custom_call_target: "AllocateBuffer".into(), ..CustomCall::default() };
-    m.add_instruction(computation, "room", Box::new(op).into(), shape, &[])
 }
 
 /// Zeros for the sum of a batch, which is rounded to a small type only when it is complete.

@@ -1,0 +1,59 @@
+//! Loops that are run block by block, all steps of one before the next: the values are those of the loop as
+//! it stands.
+
+use rxla_cpu::{Options, compile};
+use rxla_hlo::literal::{Tolerance, compare};
+use rxla_hlo::{ElementType, Literal};
+use rxla_interpreter::{Interpreter, Options as World};
+
+use crate::attention::values;
+use crate::{leaves, module};
+
+const RECORD: &str = include_str!("../../../../tests/hlo/passes/while-loop-row-tiling/record.hlo");
+const PARTS: &str = include_str!("../../../../tests/hlo/passes/while-loop-row-tiling/parts.hlo");
+const HISTORY: &str =
+    include_str!("../../../../tests/hlo/passes/while-loop-row-tiling/history.hlo");
+
+/// Compares a program with the interpreter, and with itself.
+fn check(text: &str) {
+    let module = module(text);
+    let parameters = module[module.entry()].parameters().iter().enumerate();
+    let inputs: Vec<Literal> = parameters
+        .map(|(number, &parameter)| {
+            let shape = module[parameter].shape.as_array().unwrap();
+            let values = values(&shape.dims, number as u32 + 1);
+            match shape.element_type {
+                ElementType::F64 => {
+                    let values: Vec<f64> = values.into_iter().map(f64::from).collect();
+                    Literal::from_values(shape.dims.clone(), &values)
+                }
+                _ => Literal::from_values(shape.dims.clone(), &values),
+            }
+        })
+        .collect();
+    let expected = Interpreter::new(module.clone()).run(inputs.clone(), &World::default()).unwrap();
+    let executable = compile(&module, &Options::default()).unwrap();
+    let found = executable.run(inputs.clone(), World::default).unwrap();
+    for (found, expected) in found.iter().zip(&leaves(expected)) {
+        compare(expected, found, Tolerance::within(2e-6, 1e-4)).unwrap();
+    }
+    let again = executable.run(inputs, World::default).unwrap();
+    for (found, again) in found.iter().zip(&again) {
+        compare(found, again, Tolerance::EXACT).unwrap();
+    }
+}
+
+#[test]
+fn what_steps_read_and_leave_lies_where_it_is() {
+    check(RECORD);
+}
+
+#[test]
+fn rows_of_many_forms_come_about_each_by_itself() {
+    check(PARTS);
+}
+
+#[test]
+fn steps_read_what_they_have_written() {
+    check(HISTORY);
+}

@@ -1,0 +1,397 @@
+//! `while-loop-row-tiling`: a loop over large arrays whose rows have nothing to do with each other runs all
+//! its steps for some rows, then for the next. XLA has no pass of this kind.
+//!
+//! Many simulations, solvers or environments side by side, as `vmap` makes them, are such: step by step
+//! each array comes from memory and goes back there, and the threads wait for each other after each; block
+//! by block all stays in the first cache, and the blocks are shared out once. What a row becomes is computed
+//! by the same ops as before; blocks are divided by sizes alone.
+//!
+//! Rows are found from what is read of the loop, back over everything that it is computed from
+//! (`loop_rows.rs`). What all rows have in common, such as the number of the step, each block computes
+//! for itself, so it has to be small.
+
+use rustc_hash::FxHashMap;
+use rxla_base::Result;
+use rxla_hlo::{BinaryKind, InstructionId, Module, Op};
+
+use super::axes::{Axes, Factor, elements, tiled, whole};
+use super::body::{Body, Iterations, binary, number};
+use super::loop_rows::{self, Rows, is_cut};
+use super::tile::{Tile, parts, room};
+use crate::control::carried::{self, Loop, element};
+use crate::control::trip_count::{Counter, counter_of};
+use crate::effects::{Effects, unfused_computations};
+use crate::pass::{Context, Pass};
+use crate::simplify::call_inliner::MAX_INSTRUCTIONS;
+use crate::view;
+
+pub struct WhileLoopRowTiling;
+
+/// Steps from which on it pays.
+const FEWEST_STEPS: u64 = 4;
+/// Elements that all steps compute together: for less, blocks are not worth their loop.
+const LEAST_WORK: i64 = 1 << 18;
+/// What the steps leave to each other for one block: half of a first cache.
+const BLOCK_BYTES: i64 = 16 << 10;
+/// Rows of a block are a multiple of this, as many as a vector has.
+const LANES: i64 = 16;
+/// Blocks that there are to be, so that many threads have their share.
+const BLOCKS: i64 = 16;
+/// Elements that a step computes for a block: fewer are no work beside what the step costs itself.
+const STEP_WORK: i64 = 1 << 10;
+
+impl Pass for WhileLoopRowTiling {
+    fn name(&self) -> &'static str {
+        "while-loop-row-tiling"
+    }
+
+    fn class(&self) -> &'static str {
+        "WhileLoopRowTiling"
+    }
+
+    fn run(&self, module: &mut Module, cx: &Context) -> Result<u64> {
+        let mut made = 0;
+        let effects = Effects::of(module);
+        for computation in unfused_computations(module) {
+            for site in module.post_order(computation) {
+                if module.instruction_capacity() > MAX_INSTRUCTIONS || effects.has(module, site) {
+                    continue;
+                }
+                let Some(found) = carried::find(module, site) else { continue };
+                let Some((rows, counter)) = rows(module, &found) else { continue };
+                if !cx.spend() {
+                    return Ok(made);
+                }
+                build(module, &found, &rows, &counter);
+                made += 1;
+            }
+        }
+        Ok(made)
+    }
+}
+
+/// How a loop is cut, if that pays.
+fn rows(m: &Module, found: &Loop) -> Option<(Rows, Counter)> {
+    let counter = counter_of(m, found.site).filter(|counter| counter.times >= FEWEST_STEPS)?;
+    let rows = loop_rows::find(m, found, &counter, 2 * LANES)?;
+    let steps = i64::try_from(counter.times).ok().filter(|&steps| steps <= i64::from(i32::MAX))?;
+    let work = rows.work(m).saturating_mul(rows.count).saturating_mul(steps);
+    let (_, blocks, _) = division(m, found, &rows);
+    (work >= LEAST_WORK && blocks > 1).then_some((rows, counter))
+}
+
+/// Rows of a block, how many blocks, and the rows that are left.
+fn division(m: &Module, found: &Loop, rows: &Rows) -> (i64, i64, i64) {
+    let fewest = (STEP_WORK / rows.work(m).max(1)).max(2 * LANES);
+    let most = BLOCK_BYTES / rows.bytes(m, found).max(1);
+    let most = ((rows.count / BLOCKS).min(most).max(fewest) + LANES - 1) / LANES * LANES;
+    // Blocks that leave no rest, if they are not much smaller.
+    let even = (most / 2..=most).rev().find(|size| rows.count % size == 0 && size % LANES == 0);
+    let size = even.unwrap_or(most);
+    (size, rows.count / size, rows.count % size)
+}
+
+/// Puts loops over blocks in place of what is read of a loop.
+fn build(m: &mut Module, found: &Loop, rows: &Rows, counter: &Counter) {
+    let outside = m[found.site].parent();
+    let (size, blocks, rest) = division(m, found, rows);
+    let users: Vec<(InstructionId, usize)> = m[found.site]
+        .users()
+        .iter()
+        .filter_map(|&user| Some((user, element(m, user, found.site)?)))
+        .collect();
+    let mut outputs: Vec<Output> = Vec::new();
+    for &(user, index) in &users {
+        if found.passes_through(m, index) || outputs.iter().any(|output| output.index == index) {
+            continue;
+        }
+        let axes = rows.state[&index].clone();
+        let array = match loop_rows::is_record(m, found, index, &axes) {
+            true => found.initial(m, index).expect("it was asked for"),
+            false => room(m, outside, user, &parts(&axes)),
+        };
+        outputs.push(Output { index, axes, array });
+    }
+    run(m, found, rows, counter, &mut outputs, (0, size, blocks));
+    if rest > 0 {
+        run(m, found, rows, counter, &mut outputs, (size * blocks, rest, 1));
+    }
+    for (user, index) in users {
+        let value = match outputs.iter().find(|output| output.index == index) {
+            None => found.initial(m, index).expect("it was asked for"),
+            Some(output) => {
+                let shape = m[user].shape.clone();
+                match m[output.array].shape.compatible(&shape) {
+                    true => output.array,
+                    false => {
+                        let op = Op::from(rxla_hlo::op::Reshape::default());
+                        m.add_like(user, op, shape, &[output.array])
+                    }
+                }
+            }
+        };
+        m.replace_all_uses(user, value);
+    }
+}
+
+/// What is read of a loop, and where it is put together.
+struct Output {
+    index: usize,
+    axes: Axes,
+    array: InstructionId,
+}
+
+/// The loop over some blocks.
+fn run(
+    m: &mut Module,
+    found: &Loop,
+    rows: &Rows,
+    counter: &Counter,
+    outputs: &mut [Output],
+    (first, size, blocks): (i64, i64, i64),
+) {
+    let outside = m[found.site].parent();
+    let zero = number(m, outside, 0);
+    let mut outer = Body::new(m, zero);
+    let carried: Vec<(usize, InstructionId)> =
+        outputs.iter().map(|output| outer.carry(m, output.array)).collect();
+    let middle = outer.computation;
+    let mut row = number(m, middle, first);
+    if blocks > 1 {
+        let size = number(m, middle, size);
+        row = binary(m, middle, BinaryKind::Multiply, outer.number(), size);
+    }
+    let mut tile = Tile::new(m, vec![outer], (1, row), (size, row));
+    let records = outputs.iter().zip(&carried);
+    let records = records
+        .filter(|(output, _)| loop_rows::is_record(tile.m, found, output.index, &output.axes))
+        .map(|(output, &(_, array))| (output.index, array))
+        .collect();
+    let results = steps(&mut tile, found, rows, counter, &records);
+    let mut next = Vec::new();
+    for (output, &(place, array)) in outputs.iter().zip(&carried) {
+        let result = results[&output.index];
+        let result = match records.contains_key(&output.index) {
+            true => result,
+            false => tile.put(array, result, &output.axes),
+        };
+        next.push((place, result));
+    }
+    let outer = tile.bodies.pop().expect("the outer loop's body");
+    let results = outer.close(m, outside, blocks, &next, Iterations::Independent);
+    for (output, (place, _)) in outputs.iter_mut().zip(carried) {
+        output.array = results[place];
+    }
+}
+
+/// All steps for one block: the elements of the state at the end. What is a record is one for all blocks,
+/// and each writes its rows into it.
+fn steps(
+    block: &mut Tile<'_>,
+    found: &Loop,
+    rows: &Rows,
+    counter: &Counter,
+    records: &FxHashMap<usize, InstructionId>,
+) -> FxHashMap<usize, InstructionId> {
+    let middle = block.computation();
+    let mut state: Vec<(usize, &Axes)> = rows.state.iter().map(|(&k, axes)| (k, axes)).collect();
+    state.sort_by_key(|&(index, _)| index);
+    let mut initial = Vec::new();
+    for &(index, axes) in &state {
+        let value = match records.get(&index) {
+            Some(&record) => record,
+            None => {
+                let value = found.initial(block.m, index).expect("it was asked for");
+                start(block, value, axes)
+            }
+        };
+        initial.push((index, value));
+    }
+    let order = block.m.post_order(found.body);
+    let given = given(block, found, rows, &order);
+    let zero = number(block.m, middle, 0);
+    let mut inner = Body::new(block.m, zero);
+    let mut places: FxHashMap<usize, (usize, InstructionId)> = FxHashMap::default();
+    for (index, value) in initial {
+        // The loop has its own counter from zero by ones.
+        let is_number = index == counter.index && (counter.start, counter.step) == (0, 1);
+        if is_number && block.m[value].shape == block.m[inner.number()].shape {
+            places.insert(index, (0, inner.number()));
+        } else {
+            places.insert(index, inner.carry(block.m, value));
+        }
+    }
+    let row = inner.import(block.m, block.row);
+    let outer = block.bodies.pop().expect("the outer loop's body");
+    let tile = Tile::new(block.m, vec![outer, inner], (1, row), (block.rows, row));
+    let mut records_at = FxHashMap::default();
+    for &index in records.keys() {
+        let value = tile.m[tile.m[found.body].root()].operands()[index];
+        records_at.insert(value, index);
+    }
+    let made = Made::default();
+    let mut step = Step { tile, found, places: &places, records: records_at, given, made };
+    for id in order {
+        for axes in rows.wanted.get(&id).into_iter().flatten() {
+            let value = step.value(id, axes);
+            step.made.insert((id, axes.clone()), value);
+        }
+    }
+    let Step { tile, made, .. } = step;
+    let mut bodies = tile.bodies;
+    let inner = bodies.pop().expect("the inner loop's body");
+    block.bodies = bodies;
+    let root = block.m[found.body].root();
+    let next = state.iter().filter(|(index, _)| places[index].0 != 0).map(|&(index, axes)| {
+        let value = block.m[root].operands()[index];
+        (places[&index].0, made[&(value, axes.clone())])
+    });
+    let next: Vec<(usize, InstructionId)> = next.collect();
+    let times = i64::try_from(counter.times).expect("it was compared with a bound");
+    let results = inner.close(block.m, middle, times, &next, Iterations::Ordered);
+    places.into_iter().map(|(index, (place, _))| (index, results[place])).collect()
+}
+
+/// What an element of the state is before the first step.
+fn start(block: &mut Tile<'_>, value: InstructionId, axes: &Axes) -> InstructionId {
+    let (middle, shape) = (block.computation(), tiled(axes, block.rows));
+    if let Some(scalar) = view::broadcast_scalar(block.m, value) {
+        let scalar = block.read(scalar, &Axes::new());
+        return block.like(value, axes, &[scalar]);
+    }
+    match &block.m[value].op {
+        Op::CustomCall(op) if op.custom_call_target == "AllocateBuffer" => {
+            let shape = block.shape(value, shape);
+            block.shaped_like(value, shape, &[])
+        }
+        Op::Constant(_) if is_cut(axes) => match view::splat(block.m, value) {
+            Some(splat) => {
+                let scalar = block.m.add_constant(middle, splat);
+                let shape = block.shape(value, shape);
+                block.m.add_instruction(middle, "start", Op::broadcast([]), shape, &[scalar])
+            }
+            None => block.read(value, axes),
+        },
+        _ => block.read(value, axes),
+    }
+}
+
+type Made = FxHashMap<(InstructionId, Axes), InstructionId>;
+
+/// What steps do not change, cut before the first one; what only repeats a number is left as it is.
+fn given(block: &mut Tile<'_>, found: &Loop, rows: &Rows, order: &[InstructionId]) -> Made {
+    let state = block.m[found.body].parameters()[0];
+    let outside = block.m[found.site].parent();
+    let mut given = Made::default();
+    for &id in order {
+        let Some(list) = rows.wanted.get(&id) else { continue };
+        let same = match element(block.m, id, state) {
+            Some(index) if found.passes_through(block.m, index) => {
+                found.initial(block.m, index).expect("it was asked for")
+            }
+            Some(_) => continue,
+            None => match view::constant(block.m, id) {
+                Some(literal) if elements(block.m, id) > 1 => {
+                    let literal = literal.clone();
+                    block.m.add_constant(outside, literal)
+                }
+                _ => continue,
+            },
+        };
+        for axes in list {
+            let value = match view::broadcast_scalar(block.m, same) {
+                Some(_) => same,
+                None => block.read(same, axes),
+            };
+            given.insert((id, axes.clone()), value);
+        }
+    }
+    given
+}
+
+/// One step for one block, in the body of the inner loop.
+struct Step<'a> {
+    tile: Tile<'a>,
+    found: &'a Loop,
+    places: &'a FxHashMap<usize, (usize, InstructionId)>,
+    /// What the records become, and which they are.
+    records: FxHashMap<InstructionId, usize>,
+    given: Made,
+    made: Made,
+}
+
+impl Step<'_> {
+    fn value(&mut self, id: InstructionId, axes: &Axes) -> InstructionId {
+        let state = self.tile.m[self.found.body].parameters()[0];
+        if let Some(index) = element(self.tile.m, id, state)
+            && let Some(&(_, value)) = self.places.get(&index)
+        {
+            return value;
+        }
+        if let Some(&value) = self.given.get(&(id, axes.clone())) {
+            if let Some(number) = view::broadcast_scalar(self.tile.m, value) {
+                let number = self.tile.read(number, &Axes::new());
+                return self.tile.like(value, axes, &[number]);
+            }
+            let tile = &mut self.tile;
+            return tile.bodies[1].import(tile.m, value);
+        }
+        if let Some(index) = loop_rows::reads(self.tile.m, self.found, id, axes) {
+            let array = self.found.initial(self.tile.m, index).expect("it was asked for");
+            let dims = view::dims(self.tile.m, array).expect("an array").clone();
+            let array = self.tile.read(array, &whole(&dims));
+            let mut operands = vec![array];
+            operands.extend(self.starts(id, 1, axes));
+            return self.like(id, axes, &operands);
+        }
+        if let Some(&index) = self.records.get(&id) {
+            let update = self.part(id, 1, axes);
+            let mut operands = vec![self.places[&index].1, update];
+            operands.extend(self.starts(id, 2, axes));
+            let shape = self.tile.m[id].shape.clone();
+            return self.tile.shaped_like(id, shape, &operands);
+        }
+        let count = self.tile.m[id].operands().len();
+        let operands: Vec<InstructionId> =
+            (0..count).map(|operand| self.part(id, operand, axes)).collect();
+        if let Op::Iota(op) = &self.tile.m[id].op {
+            let dimension = op.iota_dimension;
+            return self.tile.iota(id, axes, dimension);
+        }
+        self.like(id, axes, &operands)
+    }
+
+    /// What has been made of an operand.
+    fn part(&self, id: InstructionId, operand: usize, axes: &Axes) -> InstructionId {
+        let mut lists = loop_rows::operands_of(self.tile.m, id, axes).expect("it was asked for");
+        let value = view::operand(self.tile.m, id, operand);
+        self.made[&(value, lists.swap_remove(operand))]
+    }
+
+    /// Where a block's part of what an instruction reads or writes begins; those are the operands from
+    /// `first` on.
+    fn starts(&mut self, id: InstructionId, first: usize, axes: &Axes) -> Vec<InstructionId> {
+        let starts = self.tile.m[id].operands()[first..].to_vec();
+        let starts = starts.into_iter().zip(axes).map(|(start, factors)| match factors[..] {
+            [Factor::Rows(_)] => {
+                let ty = view::element_type(self.tile.m, start).expect("a number");
+                let computation = self.tile.computation();
+                self.tile.m.add_convert(computation, self.tile.row, ty).expect("a number")
+            }
+            _ => self.made[&(start, Axes::new())],
+        });
+        starts.collect()
+    }
+
+    fn like(
+        &mut self,
+        id: InstructionId,
+        axes: &Axes,
+        operands: &[InstructionId],
+    ) -> InstructionId {
+        let made = self.tile.like(id, axes, operands);
+        let dims = tiled(axes, self.tile.rows);
+        loop_rows::cut_op(&mut self.tile.m[made].op, &dims, axes);
+        made
+    }
+}
