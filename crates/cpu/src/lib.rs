@@ -190,15 +190,26 @@ pub fn vectorize(kernels: &mut rxla_kernel::Module, vector_bits: u32) {
     }
 }
 
-/// The functions whose work is enough to be shared out among threads, by position.
+/// The functions whose work is enough to be shared out among threads, with those that they call, by
+/// position.
 fn shared_out(kernels: &rxla_kernel::Module) -> FxHashSet<usize> {
     let mut shared = FxHashSet::default();
+    let mut found = Vec::new();
     for function in &kernels.functions {
         function.body.walk(&mut |statement| {
             if let Statement::ParallelCall { callee, .. } = statement {
-                shared.insert(callee.0 as usize);
+                found.push(callee.0 as usize);
             }
         });
+    }
+    while let Some(position) = found.pop() {
+        if shared.insert(position) {
+            kernels.functions[position].body.walk(&mut |statement| {
+                if let Statement::Call { callee, .. } = statement {
+                    found.push(callee.0 as usize);
+                }
+            });
+        }
     }
     shared
 }

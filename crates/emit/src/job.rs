@@ -333,7 +333,7 @@ pub(crate) fn run_job(
     }
     if let Some(crossing) = crossing(emitter, nest, &loops) {
         let range = match part {
-            Part::All => None,
+            Part::All | Part::Tile => None,
             Part::Range(begin, end) => Some((begin, end)),
         };
         return crossing.run(emitter, (nest, dims.len()), loops, range, &mut finish);

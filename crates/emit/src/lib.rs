@@ -90,6 +90,8 @@ pub enum Destination {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Part {
     All,
+    /// All, for one of many tiles: what is small runs often.
+    Tile,
     /// Units `begin..end` (i64 values) of the [`extent`]. Pieces that cover it, in any order or at
     /// once, do what `All` does, to the bit.
     Range(Value, Value),

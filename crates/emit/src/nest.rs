@@ -100,7 +100,7 @@ impl Emitter<'_> {
         let mut copies = 1;
         let alone = loops.len() == 1;
         let elements = dims.iter().product::<i64>();
-        let is_small = elements < FEW_ELEMENTS;
+        let is_small = elements < FEW_ELEMENTS && !self.plan.runs_often;
         let wide = self.plan.store_width >= WIDE;
         let lies_across = self.plan.across(id).is_some_and(|across| {
             let around = loops.len().checked_sub(2).and_then(|around| loops[around].members.last());

@@ -20,6 +20,8 @@ pub(crate) struct Plan {
     pub(crate) body_values: i64,
     /// How many of them are sines and their like, each of which LLVM takes as long for as for dozens of others.
     pub(crate) body_sines: i64,
+    /// However few the elements are, there are many in all.
+    pub(crate) runs_often: bool,
     /// How many of them are functions that are approximated.
     pub(crate) body_functions: i64,
     /// Bytes of the narrowest element that is stored.

@@ -230,7 +230,7 @@ impl Writer<'_> {
         };
         let (low, high) = match part {
             Some(Part::Range(begin, end)) => (begin, end),
-            Some(Part::All) | None => (self.b.index(0), self.b.index(size)),
+            Some(Part::All | Part::Tile) | None => (self.b.index(0), self.b.index(size)),
         };
         self.each(low, high, 1, |writer, at| {
             let mut own = starts;

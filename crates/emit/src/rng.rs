@@ -139,7 +139,7 @@ pub(crate) fn emit(
         .collect();
     let (units, advance) = plan.units();
     let (begin, end) = match part {
-        Part::All => (b.index(0), b.index(units)),
+        Part::All | Part::Tile => (b.index(0), b.index(units)),
         Part::Range(begin, end) => (begin, end),
     };
     if plan.count > 0 {

@@ -94,7 +94,8 @@ pub(crate) fn emit(
     destinations: &[Destination],
     part: Part,
 ) -> Result<Vec<Option<Element>>> {
-    let look = look(module, id, &aliases(operands, destinations))?;
+    let mut look = look(module, id, &aliases(operands, destinations))?;
+    look.plan.runs_often = part == Part::Tile;
     let mut emitter = Emitter::new(builder, module, &look.plan);
     run(&mut emitter, id, operands, destinations, part)
 }

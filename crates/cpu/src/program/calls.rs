@@ -131,7 +131,7 @@ impl Driver<'_> {
             compute.instruction,
             &sources,
             &destinations,
-            Part::All,
+            self.whole(),
         )?;
         for (value, element) in values(&compute.results).zip(elements) {
             if let Some(element) = element {
@@ -139,6 +139,11 @@ impl Driver<'_> {
             }
         }
         Ok(())
+    }
+
+    /// All of the work, in a loop over tiles or not.
+    fn whole(&self) -> Part {
+        if self.shared.is_some() { Part::Tile } else { Part::All }
     }
 
     fn source(
@@ -265,7 +270,7 @@ impl Driver<'_> {
             let end = inner.parameter(Type::I64);
             Part::Range(begin, end)
         } else {
-            Part::All
+            self.whole()
         };
         let key = (self.kernels.digest(compute.instruction), given);
         let callee = match self.written.get(&key) {

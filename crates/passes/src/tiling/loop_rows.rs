@@ -102,21 +102,51 @@ impl Rows {
         each.sum::<i64>() / self.count
     }
 
-    /// Bytes of a row that one step leaves to the next.
+    /// Bytes of a row that a step has at hand: what it is given and leaves, and the widest array between.
     pub(super) fn bytes(&self, m: &Module, found: &Loop) -> i64 {
-        let each = self
-            .state
-            .iter()
-            .filter(|(index, axes)| is_cut(axes) && !is_record(m, found, **index, axes));
-        let each = each.filter_map(|(&index, _)| shape(m, found, index));
-        let total: i64 =
-            each.map(|shape| count(shape) * shape.element_type.byte_width() as i64).sum();
-        (total + self.count - 1) / self.count
+        let records = |id: InstructionId| matches!(m[id].op, Op::DynamicUpdateSlice(_));
+        let width = |id| view::element_type(m, id).map_or(0, |ty| ty.byte_width() as i64);
+        let between = self.wanted.iter().filter(|(id, list)| {
+            let within = !matches!(m[**id].op, Op::GetTupleElement(_)) && !records(**id);
+            within && list.iter().any(is_cut)
+        });
+        let widest = between.map(|(&id, _)| elements(m, id) * width(id)).max().unwrap_or(0);
+        let state: i64 = self
+            .kept(m, found)
+            .map(|(shape, _)| count(shape) * shape.element_type.byte_width() as i64)
+            .sum();
+        (state + widest + self.count - 1) / self.count
+    }
+
+    /// Elements of a row that lie together, where they are fewest, of what steps leave to each other.
+    pub(super) fn narrowest(&self, m: &Module, found: &Loop) -> i64 {
+        let together = self.kept(m, found).map(|(_, axes)| {
+            let inside = axes.iter().flatten().rev();
+            let inside = inside.take_while(|factor| !matches!(factor, Factor::Rows(_)));
+            inside.map(|factor| factor.size()).product()
+        });
+        together.min().unwrap_or(1)
+    }
+
+    /// What is cut of the state, without records.
+    fn kept<'a>(
+        &'a self,
+        m: &'a Module,
+        found: &'a Loop,
+    ) -> impl Iterator<Item = (&'a ArrayShape, &'a Axes)> + 'a {
+        let kept = self.state.iter();
+        let kept = kept.filter(|(index, axes)| is_cut(axes) && !is_record(m, found, **index, axes));
+        kept.filter_map(|(&index, axes)| Some((shape(m, found, index)?, axes)))
     }
 }
 
-/// The rows by which all that is read of a loop can be computed, but for its counter.
-pub(super) fn find(m: &Module, found: &Loop, counter: &Counter, fewest: i64) -> Option<Rows> {
+/// The first rows that suit by which all that is read of a loop can be computed; its counter is not.
+pub(super) fn find(
+    m: &Module,
+    found: &Loop,
+    counter: &Counter,
+    suits: impl Fn(&Rows) -> bool,
+) -> Option<Rows> {
     let read = |index: usize| {
         m[found.site].users().iter().any(|&user| element(m, user, found.site) == Some(index))
     };
@@ -132,7 +162,7 @@ pub(super) fn find(m: &Module, found: &Loop, counter: &Counter, fewest: i64) -> 
     let rank = shape(m, found, first)?.dims.len();
     (0..rank).find_map(|dimension| {
         let count = shape(m, found, first)?.dims[dimension];
-        let mut rows = (count >= fewest).then(|| Rows::of(m, found, first, dimension)).flatten()?;
+        let mut rows = (count > 1).then(|| Rows::of(m, found, first, dimension)).flatten()?;
         for &index in &changed {
             if rows.state.contains_key(&index) {
                 continue;
@@ -144,7 +174,8 @@ pub(super) fn find(m: &Module, found: &Loop, counter: &Counter, fewest: i64) -> 
                 more.extend(m, found, index, dimension).then_some(more)
             })?;
         }
-        changed.iter().all(|index| is_cut(&rows.state[index])).then_some(rows)
+        let all = changed.iter().all(|index| is_cut(&rows.state[index]));
+        (all && suits(&rows)).then_some(rows)
     })
 }
 
@@ -221,7 +252,8 @@ fn cut(m: &Module, id: InstructionId, axes: &Axes) -> Option<Vec<Axes>> {
         }
         Op::Pad(op) => {
             let all = |(dimension, part): (usize, &PaddingDimension)| {
-                is_whole(dimension) || (part.low, part.high, part.interior) == (0, 0, 0)
+                // What is dealt out runs in lanes only where rows are many.
+                part.interior == 0 && (is_whole(dimension) || (part.low, part.high) == (0, 0))
             };
             op.padding.iter().enumerate().all(all).then(|| Some(vec![beside(0)?, Axes::new()]))?
         }

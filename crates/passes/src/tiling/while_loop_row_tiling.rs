@@ -28,12 +28,14 @@ use crate::view;
 pub struct WhileLoopRowTiling;
 
 /// Steps from which on it pays.
-const FEWEST_STEPS: u64 = 4;
+const FEWEST_STEPS: u64 = 16;
 /// Elements that all steps compute together: for less, blocks are not worth their loop.
 const LEAST_WORK: i64 = 1 << 18;
 /// What the steps leave to each other for one block: half of a first cache.
 const BLOCK_BYTES: i64 = 16 << 10;
-/// Rows of a block are a multiple of this, as many as a vector has.
+/// As much may it be if fewer rows would not fill vectors.
+const MOST_BYTES: i64 = 64 << 10;
+/// Elements of a vector.
 const LANES: i64 = 16;
 /// Blocks that there are to be, so that many threads have their share.
 const BLOCKS: i64 = 16;
@@ -73,20 +75,25 @@ impl Pass for WhileLoopRowTiling {
 /// How a loop is cut, if that pays.
 fn rows(m: &Module, found: &Loop) -> Option<(Rows, Counter)> {
     let counter = counter_of(m, found.site).filter(|counter| counter.times >= FEWEST_STEPS)?;
-    let rows = loop_rows::find(m, found, &counter, 2 * LANES)?;
     let steps = i64::try_from(counter.times).ok().filter(|&steps| steps <= i64::from(i32::MAX))?;
-    let work = rows.work(m).saturating_mul(rows.count).saturating_mul(steps);
-    let (_, blocks, _) = division(m, found, &rows);
-    (work >= LEAST_WORK && blocks > 1).then_some((rows, counter))
+    let suits = |rows: &Rows| {
+        let work = rows.work(m).saturating_mul(rows.count).saturating_mul(steps);
+        let (size, blocks, _) = division(m, found, rows);
+        work >= LEAST_WORK && blocks > 1 && size * rows.bytes(m, found) <= MOST_BYTES
+    };
+    let rows = loop_rows::find(m, found, &counter, suits)?;
+    Some((rows, counter))
 }
 
 /// Rows of a block, how many blocks, and the rows that are left.
 fn division(m: &Module, found: &Loop, rows: &Rows) -> (i64, i64, i64) {
-    let fewest = (STEP_WORK / rows.work(m).max(1)).max(2 * LANES);
+    // Rows side by side fill vectors where they are narrow.
+    let lanes = if rows.narrowest(m, found) < LANES { LANES } else { 1 };
+    let fewest = (STEP_WORK / rows.work(m).max(1)).max(2 * lanes);
     let most = BLOCK_BYTES / rows.bytes(m, found).max(1);
-    let most = ((rows.count / BLOCKS).min(most).max(fewest) + LANES - 1) / LANES * LANES;
+    let most = ((rows.count / BLOCKS).min(most).max(fewest) + lanes - 1) / lanes * lanes;
     // Blocks that leave no rest, if they are not much smaller.
-    let even = (most / 2..=most).rev().find(|size| rows.count % size == 0 && size % LANES == 0);
+    let even = (most / 2..=most).rev().find(|size| rows.count % size == 0 && size % lanes == 0);
     let size = even.unwrap_or(most);
     (size, rows.count / size, rows.count % size)
 }
