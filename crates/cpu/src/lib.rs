@@ -190,8 +190,8 @@ pub fn vectorize(kernels: &mut rxla_kernel::Module, vector_bits: u32) {
     }
 }
 
-/// The functions whose work is enough to be shared out among threads, with those that they call, by
-/// position.
+/// The functions whose work is enough to be shared out among threads, with those that they call step by
+/// step, by position.
 fn shared_out(kernels: &rxla_kernel::Module) -> FxHashSet<usize> {
     let mut shared = FxHashSet::default();
     let mut found = Vec::new();
@@ -205,9 +205,12 @@ fn shared_out(kernels: &rxla_kernel::Module) -> FxHashSet<usize> {
     while let Some(position) = found.pop() {
         if shared.insert(position) {
             kernels.functions[position].body.walk(&mut |statement| {
-                if let Statement::Call { callee, .. } = statement {
-                    found.push(callee.0 as usize);
-                }
+                let Statement::While { body, .. } = statement else { return };
+                body.walk(&mut |statement| {
+                    if let Statement::Call { callee, .. } = statement {
+                        found.push(callee.0 as usize);
+                    }
+                });
             });
         }
     }

@@ -56,4 +56,10 @@ fn rows_of_many_forms_come_about_each_by_itself() {
 #[test]
 fn steps_read_what_they_have_written() {
     check(HISTORY);
+    // So they do by an instruction that only reads.
+    let (written, read) = ("dynamic-slice(h, n", "dynamic-slice(again, n");
+    let again = "again = f64[20,736] get-tuple-element(state), index=1\n  zero =";
+    let other = HISTORY.replace(written, read).replacen("zero =", again, 1);
+    assert_ne!(other, HISTORY);
+    check(&other.replace("dynamic-slice(h, before", "dynamic-slice(again, before"));
 }

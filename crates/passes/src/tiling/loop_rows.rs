@@ -201,10 +201,12 @@ fn has_rows(factors: &[Factor]) -> bool {
 pub(super) fn is_record(m: &Module, found: &Loop, index: usize, axes: &Axes) -> bool {
     let state = m[found.body].parameters()[0];
     let next = m[m[found.body].root()].operands()[index];
+    let seen = m[state].users().iter().filter(|&&user| element(m, user, state) == Some(index));
     matches!(m[next].op, Op::DynamicUpdateSlice(_))
         && m[next].users().len() == 1
         && element(m, view::operand(m, next, 0), state) == Some(index)
         && m[view::operand(m, next, 0)].users().len() == 1
+        && seen.count() == 1
         && is_simple(axes)
 }
 

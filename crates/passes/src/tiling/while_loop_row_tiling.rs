@@ -39,6 +39,9 @@ const MOST_BYTES: i64 = 64 << 10;
 const LANES: i64 = 16;
 /// Blocks that there are to be, so that many threads have their share.
 const BLOCKS: i64 = 16;
+/// With fewer blocks, which may be fewer than threads, a step has to compute so much for each.
+const FEWEST_BLOCKS: i64 = 4;
+const MUCH_WORK: i64 = 1 << 13;
 /// Elements that a step computes for a block: fewer are no work beside what the step costs itself.
 const STEP_WORK: i64 = 1 << 10;
 
@@ -79,7 +82,8 @@ fn rows(m: &Module, found: &Loop) -> Option<(Rows, Counter)> {
     let suits = |rows: &Rows| {
         let work = rows.work(m).saturating_mul(rows.count).saturating_mul(steps);
         let (size, blocks, _) = division(m, found, rows);
-        work >= LEAST_WORK && blocks > 1 && size * rows.bytes(m, found) <= MOST_BYTES
+        let enough = blocks >= FEWEST_BLOCKS || (blocks > 1 && size * rows.work(m) >= MUCH_WORK);
+        work >= LEAST_WORK && enough && size * rows.bytes(m, found) <= MOST_BYTES
     };
     let rows = loop_rows::find(m, found, &counter, suits)?;
     Some((rows, counter))
