@@ -1,5 +1,5 @@
 //! Loops whose iterations may run at once. The pass that made such a loop says so
-//! ([`rxla_passes::tiling::INDEPENDENT`]); here is seen whether it is one that can be run so.
+//! ([`rxla_passes::tiling::is_independent`]); here is seen whether it is one that can be run so.
 //!
 //! It counts from zero, so many times; each array that it carries is only updated in place, by one op or in
 //! a loop by one, in parts that the pass has promised are each iteration's own; and everything in it has a kernel.
@@ -12,10 +12,9 @@ use crate::plan::{Block, Carry, Compute, Leaf, Plan, Step, ValueId, While};
 
 /// How often the loop runs, if its iterations are said to be independent.
 pub(crate) fn promised(module: &Module, id: InstructionId) -> Option<u64> {
-    let (name, value) = rxla_passes::tiling::INDEPENDENT;
-    let said = module[id].info().and_then(|info| info.frontend_attributes.get(name));
-    let promised = said.is_some_and(|said| said == value);
-    promised.then(|| rxla_passes::control::trip_count::counts_from_zero(module, id)).flatten()
+    rxla_passes::tiling::is_independent(module, id)
+        .then(|| rxla_passes::control::trip_count::counts_from_zero(module, id))
+        .flatten()
 }
 
 /// Takes the promise back where a loop cannot be run so. `has_kernel` tells what needs no interpreter.

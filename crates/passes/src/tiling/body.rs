@@ -9,7 +9,14 @@ use rxla_hlo::{
 
 /// What says of a loop that its iterations may run in any order, or at once: what one writes no other
 /// reads or writes.
-pub const INDEPENDENT: (&str, &str) = ("rxla_iterations", "independent");
+const INDEPENDENT: (&str, &str) = ("rxla_iterations", "independent");
+
+/// Whether a loop is said to be such.
+pub fn is_independent(m: &Module, site: InstructionId) -> bool {
+    let (name, value) = INDEPENDENT;
+    let said = m[site].info().and_then(|info| info.frontend_attributes.get(name));
+    said.is_some_and(|said| said == value)
+}
 
 /// How iterations stand to each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -27,7 +27,7 @@ use rxla_hlo::Module;
 use crate::effects::unfused_computations;
 use crate::pass::{Context, Pass};
 
-pub use body::INDEPENDENT;
+pub use body::is_independent;
 
 pub struct DotChainTiling;
 

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use rxla_hlo::op::{CustomCall, DynamicSlice, DynamicUpdateSlice, Reshape};
-use rxla_hlo::{BinaryKind, ComputationId, Dims, InstructionId, Module, Op, Shape};
+use rxla_hlo::{BinaryKind, ComputationId, Dims, ElementType, InstructionId, Module, Op, Shape};
 
 use super::axes::{Axes, Factor, tiled};
 use super::body::{Body, binary, number, sum};
@@ -64,24 +64,24 @@ impl<'a> Tile<'a> {
         Shape::array(view::element_type(self.m, id).expect("an array"), dims)
     }
 
+    /// The positions of the tile in the whole array.
     pub(super) fn iota(&mut self, id: InstructionId, axes: &Axes, dimension: i64) -> InstructionId {
-        let made = self.like(id, axes, &[]);
-        let [factor] = axes[dimension as usize][..] else { return made };
-        if let Factor::Whole(_) = factor {
-            return made;
-        }
+        let [factor @ (Factor::Batch { .. } | Factor::Rows(_))] = axes[dimension as usize][..]
+        else {
+            return self.like(id, axes, &[]);
+        };
+        let ty = view::element_type(self.m, id).expect("an array");
+        // A small float may be far from the sum of two numbers that it holds.
+        let counts = if ty.is_float() && ty.byte_width() < 4 { ElementType::S32 } else { ty };
+        let shape = Shape::array(counts, tiled(axes, self.rows));
+        let made = self.shaped_like(id, shape.clone(), &[]);
         let computation = self.computation();
         let start = self.start(&[factor]);
-        let scalar = self.shape(id, Dims::new());
-        let ty = view::element_type(self.m, id).expect("an array");
-        let start = match self.m[start].shape == scalar {
-            true => start,
-            false => self.m.add_convert(computation, start, ty).expect("a number"),
-        };
-        let shape = self.m[made].shape.clone();
+        let start = self.m.add_convert(computation, start, counts).expect("a number");
         let op = Op::broadcast([]);
         let start = self.m.add_instruction(computation, "start", op, shape, &[start]);
-        sum(self.m, computation, made, start)
+        let sum = sum(self.m, computation, made, start);
+        self.m.add_convert(computation, sum, ty).expect("a number")
     }
 
     /// Reads the tile out of an array from outside.

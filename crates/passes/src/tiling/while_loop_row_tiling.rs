@@ -10,12 +10,12 @@
 //! (`loop_rows.rs`). What all rows have in common, such as the number of the step, each block computes
 //! for itself, so it has to be small.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use rxla_base::Result;
-use rxla_hlo::{BinaryKind, InstructionId, Module, Op};
+use rxla_hlo::{BinaryKind, ComputationId, InstructionId, Module, Op};
 
 use super::axes::{Axes, Factor, elements, tiled, whole};
-use super::body::{Body, Iterations, binary, number};
+use super::body::{Body, Iterations, binary, is_independent, number};
 use super::loop_rows::{self, Rows, is_cut};
 use super::tile::{Tile, parts, room};
 use crate::control::carried::{self, Loop, element};
@@ -57,7 +57,12 @@ impl Pass for WhileLoopRowTiling {
     fn run(&self, module: &mut Module, cx: &Context) -> Result<u64> {
         let mut made = 0;
         let effects = Effects::of(module);
-        for computation in unfused_computations(module) {
+        let computations = unfused_computations(module);
+        let tiles = tiles(module, &computations);
+        for computation in computations {
+            if tiles.contains(&computation) {
+                continue;
+            }
             for site in module.post_order(computation) {
                 if module.instruction_capacity() > MAX_INSTRUCTIONS || effects.has(module, site) {
                     continue;
@@ -75,15 +80,32 @@ impl Pass for WhileLoopRowTiling {
     }
 }
 
+/// The bodies of loops that are shared out: what is in them runs beside others already.
+fn tiles(m: &Module, computations: &[ComputationId]) -> FxHashSet<ComputationId> {
+    let instructions = computations.iter().flat_map(|&computation| m[computation].instructions());
+    let bodies = instructions.filter_map(|&id| match &m[id].op {
+        Op::While(op) if is_independent(m, id) => Some(op.body),
+        _ => None,
+    });
+    bodies.collect()
+}
+
 /// How a loop is cut, if that pays.
 fn rows(m: &Module, found: &Loop) -> Option<(Rows, Counter)> {
+    let apart = |&user: &InstructionId| element(m, user, found.site).is_some();
+    if view::is_root(m, found.site) || !m[found.site].users().iter().all(apart) {
+        return None;
+    }
     let counter = counter_of(m, found.site).filter(|counter| counter.times >= FEWEST_STEPS)?;
     let steps = i64::try_from(counter.times).ok().filter(|&steps| steps <= i64::from(i32::MAX))?;
     let suits = |rows: &Rows| {
         let work = rows.work(m).saturating_mul(rows.count).saturating_mul(steps);
         let (size, blocks, _) = division(m, found, rows);
         let enough = blocks >= FEWEST_BLOCKS || (blocks > 1 && size * rows.work(m) >= MUCH_WORK);
-        work >= LEAST_WORK && enough && size * rows.bytes(m, found) <= MOST_BYTES
+        rows.count <= i64::from(i32::MAX)
+            && work >= LEAST_WORK
+            && enough
+            && size * rows.bytes(m, found) <= MOST_BYTES
     };
     let rows = loop_rows::find(m, found, &counter, suits)?;
     Some((rows, counter))
