@@ -171,6 +171,40 @@ def ode_rk4_lorenz():
     return program, [np.array([1.0, 1.0, 1.0])]
 
 
+@workload("loops", tolerance=1e-3)
+def ode_rk4_lorenz_vmap():
+    """A thousand systems side by side, 200 steps."""
+    def program(y):
+        h = np.float32(0.005)
+
+        def step(_, y):
+            k1 = _lorenz(y)
+            k2 = _lorenz(y + h / 2 * k1)
+            k3 = _lorenz(y + h / 2 * k2)
+            k4 = _lorenz(y + h * k3)
+            return y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+        return lax.fori_loop(0, 200, step, y)
+
+    return jax.vmap(program), [1 + np.float32(0.1) * normal(1000, 3)]
+
+
+@workload("loops", tolerance=1e-4)
+def pendulum_rollouts():
+    """What 2000 pendulums under a torque do in 200 steps, and what it costs."""
+    def program(state, torques):
+        def step(state, torque):
+            angle, speed = state
+            cost = angle * angle + np.float32(0.1) * speed * speed
+            speed = speed + np.float32(0.05) * (np.float32(9.8) * jnp.sin(angle) + torque)
+            return (angle + np.float32(0.05) * speed, speed), cost
+
+        return lax.scan(step, (state[0], state[1]), torques)[1]
+
+    args = [np.float32(0.1) * normal(2000, 2), np.float32(0.1) * normal(2000, 200)]
+    return jax.vmap(program), args
+
+
 @workload("loops", tolerance=1e-4)
 def ode_rk45_lorenz():
     """Dormand-Prince with a step that adapts: a while whose body is a hundred small operations."""

@@ -120,12 +120,22 @@ impl Rows {
 
     /// Elements of a row that lie together, where they are fewest, of what steps leave to each other.
     pub(super) fn narrowest(&self, m: &Module, found: &Loop) -> i64 {
-        let together = self.kept(m, found).map(|(_, axes)| {
-            let inside = axes.iter().flatten().rev();
-            let inside = inside.take_while(|factor| !matches!(factor, Factor::Rows(_)));
-            inside.map(|factor| factor.size()).product()
+        self.kept(m, found).map(|(_, axes)| together(axes)).min().unwrap_or(1)
+    }
+
+    /// Bytes of a row that lie together, where they are fewest, in arrays that steps go through.
+    pub(super) fn segment(&self, m: &Module, found: &Loop) -> Option<i64> {
+        let records = self.state.iter().filter_map(|(&index, axes)| {
+            let width = shape(m, found, index)?.element_type.byte_width() as i64;
+            is_record(m, found, index, axes).then(|| width * together(axes))
         });
-        together.min().unwrap_or(1)
+        let parts =
+            self.wanted.iter().flat_map(|(&id, list)| list.iter().map(move |axes| (id, axes)));
+        let parts = parts.filter(|&(id, axes)| is_cut(axes) && reads(m, found, id, axes).is_some());
+        let parts = parts.filter_map(|(id, axes)| {
+            Some(view::element_type(m, id)?.byte_width() as i64 * together(axes))
+        });
+        records.chain(parts).min()
     }
 
     /// What is cut of the state, without records.
@@ -186,6 +196,13 @@ fn shape<'a>(m: &'a Module, found: &Loop, index: usize) -> Option<&'a ArrayShape
 
 fn count(shape: &ArrayShape) -> i64 {
     shape.dims.iter().product()
+}
+
+/// Elements of a row that lie together.
+fn together(axes: &Axes) -> i64 {
+    let inside = axes.iter().flatten().rev();
+    let inside = inside.take_while(|factor| !matches!(factor, Factor::Rows(_)));
+    inside.map(|factor| factor.size()).product()
 }
 
 /// Whether blocks have different parts of it.

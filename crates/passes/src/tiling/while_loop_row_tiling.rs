@@ -42,6 +42,9 @@ const BLOCKS: i64 = 16;
 /// With fewer blocks, which may be fewer than threads, a step has to compute so much for each.
 const FEWEST_BLOCKS: i64 = 4;
 const MUCH_WORK: i64 = 1 << 13;
+/// Bytes that each step reads or writes of an array that steps go through, for it to come from memory in time: each
+/// step begins at another page.
+const SEGMENT_BYTES: i64 = 1 << 10;
 /// Elements that a step computes for a block: fewer are no work beside what the step costs itself.
 const STEP_WORK: i64 = 1 << 10;
 
@@ -115,7 +118,8 @@ fn rows(m: &Module, found: &Loop) -> Option<(Rows, Counter)> {
 fn division(m: &Module, found: &Loop, rows: &Rows) -> (i64, i64, i64) {
     // Rows side by side fill vectors where they are narrow.
     let lanes = if rows.narrowest(m, found) < LANES { LANES } else { 1 };
-    let fewest = (STEP_WORK / rows.work(m).max(1)).max(2 * lanes);
+    let segment = rows.segment(m, found).map_or(0, |segment| SEGMENT_BYTES / segment.max(1));
+    let fewest = (STEP_WORK / rows.work(m).max(1)).max(2 * lanes).max(segment);
     let most = BLOCK_BYTES / rows.bytes(m, found).max(1);
     let most = ((rows.count / BLOCKS).min(most).max(fewest) + lanes - 1) / lanes * lanes;
     // Blocks that leave no rest, if they are not much smaller.
