@@ -154,39 +154,26 @@ def _lorenz(y):
     return jnp.stack([10 * (b - a), a * (28 - c) - b, a * b - (8.0 / 3.0) * c], axis=-1)
 
 
+def _lorenz_by_rk4(h, steps):
+    def step(_, y):
+        k1 = _lorenz(y)
+        k2 = _lorenz(y + h / 2 * k1)
+        k3 = _lorenz(y + h / 2 * k2)
+        k4 = _lorenz(y + h * k3)
+        return y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+    return lambda y: lax.fori_loop(0, steps, step, y)
+
+
 @workload("loops")
 def ode_rk4_lorenz():
-    def program(y):
-        h = np.float64(0.001)
-
-        def step(_, y):
-            k1 = _lorenz(y)
-            k2 = _lorenz(y + h / 2 * k1)
-            k3 = _lorenz(y + h / 2 * k2)
-            k4 = _lorenz(y + h * k3)
-            return y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-
-        return lax.fori_loop(0, 1000, step, y)
-
-    return program, [np.array([1.0, 1.0, 1.0])]
+    return _lorenz_by_rk4(np.float64(0.001), 1000), [np.array([1.0, 1.0, 1.0])]
 
 
 @workload("loops", tolerance=1e-3)
 def ode_rk4_lorenz_vmap():
     """A thousand systems side by side, 200 steps."""
-    def program(y):
-        h = np.float32(0.005)
-
-        def step(_, y):
-            k1 = _lorenz(y)
-            k2 = _lorenz(y + h / 2 * k1)
-            k3 = _lorenz(y + h / 2 * k2)
-            k4 = _lorenz(y + h * k3)
-            return y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-
-        return lax.fori_loop(0, 200, step, y)
-
-    return jax.vmap(program), [1 + np.float32(0.1) * normal(1000, 3)]
+    return jax.vmap(_lorenz_by_rk4(np.float32(0.005), 200)), [1 + np.float32(0.1) * normal(1000, 3)]
 
 
 @workload("loops", tolerance=1e-4)

@@ -1,9 +1,11 @@
 //! Chains of products that are computed tile by tile: the values are those of the chain as it stands, and
 //! what lies between the products takes no memory as a whole.
 
+use std::sync::Arc;
+
 use rxla_cpu::{Options, compile};
-use rxla_hlo::Literal;
 use rxla_hlo::literal::{Tolerance, compare};
+use rxla_hlo::{Literal, Module};
 use rxla_interpreter::{Interpreter, Options as World};
 
 use crate::{leaves, module};
@@ -24,7 +26,7 @@ pub(crate) fn values(dims: &[i64], seed: u32) -> Vec<f32> {
     (0..dims.iter().product()).map(next).collect()
 }
 
-/// Compares a program with the interpreter and itself; gives its temporary memory.
+/// Compares a program on changed values with the interpreter and itself; gives its temporary memory.
 fn check(text: &str, change: impl Fn(usize, &mut Vec<f32>)) -> usize {
     let module = module(text);
     let parameters = module[module.entry()].parameters().iter().enumerate();
@@ -36,8 +38,13 @@ fn check(text: &str, change: impl Fn(usize, &mut Vec<f32>)) -> usize {
             Literal::from_values(dims, &values)
         })
         .collect();
+    agrees_and_repeats(&module, inputs)
+}
+
+/// Compares a program with the interpreter and itself; gives its temporary memory.
+pub(crate) fn agrees_and_repeats(module: &Arc<Module>, inputs: Vec<Literal>) -> usize {
     let expected = Interpreter::new(module.clone()).run(inputs.clone(), &World::default()).unwrap();
-    let executable = compile(&module, &Options::default()).unwrap();
+    let executable = compile(module, &Options::default()).unwrap();
     let found = executable.run(inputs.clone(), World::default).unwrap();
     for (found, expected) in found.iter().zip(&leaves(expected)) {
         compare(expected, found, Tolerance::within(2e-6, 1e-4)).unwrap();

@@ -1,13 +1,10 @@
 //! Loops that are run block by block, all steps of one before the next: the values are those of the loop as
 //! it stands.
 
-use rxla_cpu::{Options, compile};
-use rxla_hlo::literal::{Tolerance, compare};
 use rxla_hlo::{ElementType, Literal};
-use rxla_interpreter::{Interpreter, Options as World};
 
-use crate::attention::values;
-use crate::{leaves, module};
+use crate::attention::{agrees_and_repeats, values};
+use crate::module;
 
 const RECORD: &str = include_str!("../../../../tests/hlo/passes/while-loop-row-tiling/record.hlo");
 const PARTS: &str = include_str!("../../../../tests/hlo/passes/while-loop-row-tiling/parts.hlo");
@@ -31,16 +28,7 @@ fn check(text: &str) {
             }
         })
         .collect();
-    let expected = Interpreter::new(module.clone()).run(inputs.clone(), &World::default()).unwrap();
-    let executable = compile(&module, &Options::default()).unwrap();
-    let found = executable.run(inputs.clone(), World::default).unwrap();
-    for (found, expected) in found.iter().zip(&leaves(expected)) {
-        compare(expected, found, Tolerance::within(2e-6, 1e-4)).unwrap();
-    }
-    let again = executable.run(inputs, World::default).unwrap();
-    for (found, again) in found.iter().zip(&again) {
-        compare(found, again, Tolerance::EXACT).unwrap();
-    }
+    agrees_and_repeats(&module, inputs);
 }
 
 #[test]

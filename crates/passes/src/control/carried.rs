@@ -10,13 +10,13 @@ use crate::view;
 /// together. Nothing else waits for it, and it is not sharded.
 pub(crate) struct Loop {
     pub(crate) site: InstructionId,
-    pub(crate) condition: ComputationId,
+    pub(super) condition: ComputationId,
     pub(crate) body: ComputationId,
 }
 
 /// What stands for an element of the old state after the loop.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(super) enum Place {
     /// The element of the new state with this index.
     Element(usize),
     /// What it was before the loop.
@@ -71,7 +71,7 @@ impl Loop {
     }
 
     /// The element before the loop, taken out of the tuple where that is needed.
-    pub(crate) fn take_initial(&self, m: &mut Module, index: usize) -> InstructionId {
+    pub(super) fn take_initial(&self, m: &mut Module, index: usize) -> InstructionId {
         match self.initial(m, index) {
             Some(found) => found,
             None => {
@@ -82,7 +82,7 @@ impl Loop {
     }
 
     /// Puts a loop of these computations, which start from `elements`, in place of this one.
-    pub(crate) fn replace(
+    pub(super) fn replace(
         &self,
         m: &mut Module,
         condition: ComputationId,
@@ -128,7 +128,7 @@ impl Loop {
 }
 
 /// A copy of a computation under the same name, made unique, with where each instruction went.
-pub(crate) fn copy(
+pub(super) fn copy(
     m: &mut Module,
     computation: ComputationId,
 ) -> (ComputationId, Vec<(InstructionId, InstructionId)>) {
@@ -141,7 +141,7 @@ pub(crate) fn copy(
 }
 
 /// Makes the root of a body a tuple of these elements.
-pub(crate) fn set_results(m: &mut Module, body: ComputationId, results: &[InstructionId]) {
+pub(super) fn set_results(m: &mut Module, body: ComputationId, results: &[InstructionId]) {
     let old = m[body].root();
     let shape = Shape::tuple(results.iter().map(|&i| m[i].shape.clone()));
     let new = m.add_like(old, Op::tuple(), shape, results);
@@ -155,7 +155,7 @@ pub(crate) fn set_results(m: &mut Module, body: ComputationId, results: &[Instru
 }
 
 /// Removes what nobody uses from a computation.
-pub(crate) fn sweep(m: &mut Module, effects: &Effects, computation: ComputationId) {
+pub(super) fn sweep(m: &mut Module, effects: &Effects, computation: ComputationId) {
     let mut order = m.post_order(computation);
     order.reverse();
     for i in order {

@@ -67,10 +67,7 @@ pub(super) fn tiled(axes: &Axes, rows: i64) -> Dims {
 /// How the operands of an op lie in the space if its result lies so.
 pub(super) fn operands(m: &Module, id: InstructionId, axes: &Axes) -> Result<Vec<Axes>, Refusal> {
     let instruction = &m[id];
-    let dims = |index: usize| {
-        let shape = m.operand_shape(id, index).as_array();
-        shape.filter(|shape| shape.is_static()).map(|shape| &shape.dims).ok_or(Refusal::Never)
-    };
+    let dims = |index: usize| operand_dims(m, id, index).ok_or(Refusal::Never);
     match &instruction.op {
         Op::Unary(_)
         | Op::Binary(_)
@@ -130,6 +127,12 @@ pub(super) fn operands(m: &Module, id: InstructionId, axes: &Axes) -> Result<Vec
         }
         _ => Err(Refusal::Never),
     }
+}
+
+/// The sizes of an operand that is an array.
+pub(super) fn operand_dims(m: &Module, id: InstructionId, index: usize) -> Option<&Dims> {
+    let shape = m.operand_shape(id, index).as_array();
+    shape.filter(|shape| shape.is_static()).map(|shape| &shape.dims)
 }
 
 /// Batch and contracting dimensions of both sides of a product.

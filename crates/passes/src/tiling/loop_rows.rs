@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use rxla_hlo::op::{PaddingDimension, SliceDimension};
 use rxla_hlo::{ArrayShape, Dims, InstructionId, Module, Op};
 
-use super::axes::{Axes, Factor, elements, one, operands, whole};
+use super::axes::{Axes, Factor, elements, one, operand_dims, operands, whole};
 use crate::control::carried::{Loop, element};
 use crate::control::trip_count::Counter;
 use crate::view;
@@ -247,10 +247,7 @@ pub(super) fn operands_of(m: &Module, id: InstructionId, axes: &Axes) -> Option<
 /// How the operands of an op lie if its result is cut.
 fn cut(m: &Module, id: InstructionId, axes: &Axes) -> Option<Vec<Axes>> {
     let instruction = &m[id];
-    let dims = |index: usize| {
-        let shape = m.operand_shape(id, index).as_array();
-        shape.filter(|shape| shape.is_static()).map(|shape| &shape.dims)
-    };
+    let dims = |index: usize| operand_dims(m, id, index);
     // The axes of another array of this rank, which has all of what is cut, and its own size in the others.
     let beside = |index: usize| {
         let own = view::dims(m, id)?.iter().zip(dims(index)?).zip(axes);
@@ -336,11 +333,8 @@ fn common(m: &Module, id: InstructionId) -> Option<Vec<Axes>> {
     if elements(m, id) > COMMON {
         return None;
     }
-    let own = (0..m[id].operands().len()).map(|index| {
-        let shape = m.operand_shape(id, index).as_array()?;
-        shape.is_static().then(|| whole(&shape.dims))
-    });
-    own.collect()
+    let count = m[id].operands().len();
+    (0..count).map(|index| operand_dims(m, id, index).map(|dims| whole(dims))).collect()
 }
 
 /// Brings what an op says of sizes to those of its tile.

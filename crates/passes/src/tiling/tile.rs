@@ -181,6 +181,14 @@ pub(super) fn sizes(axes: &Axes) -> Dims {
     axes.iter().map(|factors| factors.iter().map(|factor| factor.size()).product()).collect()
 }
 
+/// What a custom call that gives memory of any value is called.
+const ROOM: &str = "AllocateBuffer";
+
+/// Whether an array is only memory so far.
+pub(super) fn is_room(m: &Module, id: InstructionId) -> bool {
+    matches!(&m[id].op, Op::CustomCall(op) if op.custom_call_target == ROOM)
+}
+
 /// Memory for an array, of any value.
 pub(super) fn room(
     m: &mut Module,
@@ -189,6 +197,6 @@ pub(super) fn room(
     axes: &Axes,
 ) -> InstructionId {
     let shape = Shape::array(view::element_type(m, like).expect("an array"), sizes(axes));
-    let op = CustomCall { custom_call_target: "AllocateBuffer".into(), ..CustomCall::default() };
+    let op = CustomCall { custom_call_target: ROOM.into(), ..CustomCall::default() };
     m.add_instruction(computation, "room", Box::new(op).into(), shape, &[])
 }

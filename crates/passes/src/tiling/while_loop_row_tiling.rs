@@ -16,8 +16,8 @@ use rxla_hlo::{BinaryKind, ComputationId, InstructionId, Module, Op};
 
 use super::axes::{Axes, Factor, elements, tiled, whole};
 use super::body::{Body, Iterations, binary, is_independent, number};
-use super::loop_rows::{self, Rows, is_cut};
-use super::tile::{Tile, parts, room};
+use super::loop_rows::{self, Rows};
+use super::tile::{Tile, is_room, parts, room};
 use crate::control::carried::{self, Loop, element};
 use crate::control::trip_count::{Counter, counter_of};
 use crate::effects::{Effects, unfused_computations};
@@ -33,7 +33,7 @@ const FEWEST_STEPS: u64 = 16;
 const LEAST_WORK: i64 = 1 << 18;
 /// What the steps leave to each other for one block: half of a first cache.
 const BLOCK_BYTES: i64 = 16 << 10;
-/// As much may it be if fewer rows would not fill vectors.
+/// As much may it be if fewer rows would not fill vectors, or be too little of an array to come from memory in time.
 const MOST_BYTES: i64 = 64 << 10;
 /// Elements of a vector.
 const LANES: i64 = 16;
@@ -291,25 +291,13 @@ fn steps(
 
 /// What an element of the state is before the first step.
 fn start(block: &mut Tile<'_>, value: InstructionId, axes: &Axes) -> InstructionId {
-    let (middle, shape) = (block.computation(), tiled(axes, block.rows));
     if let Some(scalar) = view::broadcast_scalar(block.m, value) {
         let scalar = block.read(scalar, &Axes::new());
         return block.like(value, axes, &[scalar]);
     }
-    match &block.m[value].op {
-        Op::CustomCall(op) if op.custom_call_target == "AllocateBuffer" => {
-            let shape = block.shape(value, shape);
-            block.shaped_like(value, shape, &[])
-        }
-        Op::Constant(_) if is_cut(axes) => match view::splat(block.m, value) {
-            Some(splat) => {
-                let scalar = block.m.add_constant(middle, splat);
-                let shape = block.shape(value, shape);
-                block.m.add_instruction(middle, "start", Op::broadcast([]), shape, &[scalar])
-            }
-            None => block.read(value, axes),
-        },
-        _ => block.read(value, axes),
+    match is_room(block.m, value) {
+        true => block.like(value, axes, &[]),
+        false => block.read(value, axes),
     }
 }
 
@@ -381,28 +369,22 @@ impl Step<'_> {
             operands.extend(self.starts(id, 1, axes));
             return self.like(id, axes, &operands);
         }
+        let lists = loop_rows::operands_of(self.tile.m, id, axes).expect("it was asked for");
+        let operands = self.tile.m[id].operands().to_vec();
+        let mut given = operands.into_iter().zip(lists).map(|part| self.made[&part]);
         if let Some(&index) = self.records.get(&id) {
-            let update = self.part(id, 1, axes);
+            let update = given.nth(1).expect("what is written");
             let mut operands = vec![self.places[&index].1, update];
             operands.extend(self.starts(id, 2, axes));
             let shape = self.tile.m[id].shape.clone();
             return self.tile.shaped_like(id, shape, &operands);
         }
-        let count = self.tile.m[id].operands().len();
-        let operands: Vec<InstructionId> =
-            (0..count).map(|operand| self.part(id, operand, axes)).collect();
+        let operands: Vec<InstructionId> = given.collect();
         if let Op::Iota(op) = &self.tile.m[id].op {
             let dimension = op.iota_dimension;
             return self.tile.iota(id, axes, dimension);
         }
         self.like(id, axes, &operands)
-    }
-
-    /// What has been made of an operand.
-    fn part(&self, id: InstructionId, operand: usize, axes: &Axes) -> InstructionId {
-        let mut lists = loop_rows::operands_of(self.tile.m, id, axes).expect("it was asked for");
-        let value = view::operand(self.tile.m, id, operand);
-        self.made[&(value, lists.swap_remove(operand))]
     }
 
     /// Where a block's part of what an instruction reads or writes begins; those are the operands from
