@@ -195,14 +195,14 @@ fn updates_in_place() {
            v = f32[50,6] dynamic-update-slice(u, row, j, zero)
            ROOT r = (f32[50,6], s32[]) tuple(u, j)
          }";
-    let (module, id) = super::fused(text);
+    let (module, id) = fused(text);
     assert!(crate::in_place(&module, id, 0, 0));
     // The row's number is still needed when the next one is written.
     assert!(!crate::in_place(&module, id, 1, 1));
     check(text);
     // What another row reads is gone once it is written.
     let text = text.replace("tuple(u, j)", "tuple(v, j)");
-    let (module, id) = super::fused(&text);
+    let (module, id) = fused(&text);
     assert!(!crate::in_place(&module, id, 0, 0));
     check(&text);
     let text = text.replace("(v, row, j", "(v, row, i").replace("(u, row, j", "(u, row, zero");
@@ -212,13 +212,13 @@ fn updates_in_place() {
 #[test]
 fn elementwise_in_place() {
     let text = one("f32[5,7]", "multiply", &["f32[5,7]", "f32[5,7]"]);
-    let (module, id) = super::fused(&text);
+    let (module, id) = fused(&text);
     assert!(crate::in_place(&module, id, 0, 0) && crate::in_place(&module, id, 1, 0));
     let text = one("f32[5,5]", "transpose dimensions={1,0}", &["f32[5,5]"]);
-    let (module, id) = super::fused(&text);
+    let (module, id) = fused(&text);
     assert!(!crate::in_place(&module, id, 0, 0));
     let text = one("s32[5,7]", "convert", &["f32[5,7]"]);
-    let (module, id) = super::fused(&text);
+    let (module, id) = fused(&text);
     assert!(crate::in_place(&module, id, 0, 0));
 }
 
