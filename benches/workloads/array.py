@@ -289,7 +289,23 @@ _random("normal_1m", lambda k: jax.random.normal(k, (MILLION,), jnp.float32))
 _random("bernoulli_4m", lambda k: jax.random.bernoulli(k, 0.1, (4 * MILLION,)))
 _random("permutation_100k", lambda k: jax.random.permutation(k, 100_000))
 _random("categorical_64x50257", lambda k: jax.random.categorical(k, jnp.zeros((64, 50257), jnp.float32)))
+_random("gamma_10k", lambda k: jax.random.gamma(k, 2.0, (10_000,), jnp.float32))
+_random("circle_1m", lambda k: jnp.mean((jax.random.uniform(k, (MILLION, 2), jnp.float32) ** 2).sum(1) < 1))
 _random("split_1k", lambda k: jax.random.key_data(jax.random.split(k, 1000)))
+
+
+def _walk(key, steps):
+    def step(state, _):
+        key, x = state
+        key, own = jax.random.split(key)
+        x = x + jax.random.normal(own, (), jnp.float32)
+        return (key, x), x
+
+    return lax.scan(step, (key, jnp.float32(0)), None, length=steps)[1]
+
+
+_random("random_walk_2000", lambda k: _walk(k, 2000))
+_random("random_walks_vmap", lambda k: jax.vmap(lambda k: _walk(k, 200)[-1])(jax.random.split(k, 1000)))
 
 
 @workload("rng")

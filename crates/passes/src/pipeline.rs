@@ -105,6 +105,7 @@ pub fn simplification() -> Step {
         "simplify-conditional",
         "while-loop-constant-sinking",
         "simplify-while-loops",
+        "while-loop-unroller",
         "zero_sized_hlo_elimination",
         "simplify-sorts",
         "algsimp",
@@ -198,6 +199,12 @@ pub const ORDER: &[Order] = &[
         after: "simplify-while-loops",
         how: How::FirstBeforeFirst,
         why: "what became a constant of the body need not be carried",
+    },
+    Order {
+        before: "simplify-while-loops",
+        after: "while-loop-unroller",
+        how: How::FirstBeforeFirst,
+        why: "what nobody needs is not written out",
     },
     Order {
         before: "algsimp",

@@ -51,6 +51,7 @@ pub const ALL: &[&dyn Pass] = &[
     &control::while_loop_invariant_code_motion::WhileLoopInvariantCodeMotion,
     &control::while_loop_operand_turning::WhileLoopOperandTurning,
     &tiling::while_loop_row_tiling::WhileLoopRowTiling,
+    &control::while_loop_unroller::WhileLoopUnroller,
     &simplify::zero_sized_hlo_elimination::ZeroSizedHloElimination,
 ];
 

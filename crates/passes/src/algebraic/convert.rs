@@ -1,15 +1,22 @@
 //! Conversions between element types, and roundings.
 
+use rxla_hlo::BinaryKind::{Add, Multiply};
 use rxla_hlo::UnaryKind::{Ceil, Floor, Imag, IsFinite, Real, RoundNearestAfz, RoundNearestEven};
 use rxla_hlo::op::{Convert, Iota};
 use rxla_hlo::{ElementType, InstructionId, Module, Op, TypeClass};
 
-use super::integers::splat_pred;
+use super::integers::{greatest_counted, integer, splat_pred};
 use crate::rewrite::NamedRule;
 use crate::{rules, view};
 
 pub(super) const RULES: &[NamedRule] = rules! {
-    Convert => [convert_to_same, convert_twice, convert_iota, convert_of_broadcast],
+    Convert => [
+        convert_to_same,
+        convert_twice,
+        convert_iota,
+        convert_of_broadcast,
+        convert_of_counted,
+    ],
     BitcastConvert => [bitcast_convert_to_same, bitcast_convert_twice],
     Unary(Floor | Ceil | RoundNearestAfz | RoundNearestEven) => [
         rounding_of_rounded,
@@ -119,6 +126,20 @@ fn convert_of_broadcast(m: &mut Module, i: InstructionId) -> Option<InstructionI
     let converted = view::add_with_shape(m, i, Convert {}, shape, &[x]);
     let op = m[broadcast].op.clone();
     Some(view::add_same(m, i, op, &[converted]))
+}
+
+/// `convert(x + y) => convert(x) + convert(y)` to a narrower integer, and `*`, of places counted from zero on: there
+/// are more of those in a vector
+fn convert_of_counted(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
+    let sum = converted(m, i)?;
+    let (kind @ (Add | Multiply), operands) = view::any_binary(m, sum)? else { return None };
+    let to = integer(m, i)?;
+    if to.bit_width() >= integer(m, sum)?.bit_width() {
+        return None;
+    }
+    greatest_counted(m, sum)?;
+    let narrow = operands.map(|x| view::add_same(m, i, Convert {}, &[x]));
+    Some(view::add_same(m, i, Op::binary(kind), &narrow))
 }
 
 /// `bitcast-convert(x) => x` to the type it has

@@ -1,6 +1,7 @@
 //! What the rules about integers share. Integers wrap, so equations of rings hold exactly.
 
-use rxla_hlo::{ArrayLiteral, BinaryKind, ElementType, InstructionId, Module, Op};
+use rxla_hlo::BinaryKind::{Add, Multiply};
+use rxla_hlo::{ArrayLiteral, BinaryKind, ElementType, InstructionId, Module, Op, TypeClass};
 
 use crate::view;
 
@@ -44,4 +45,27 @@ pub(super) fn iota_length(m: &Module, i: InstructionId) -> Option<i64> {
     let found = if let Op::Broadcast(_) = m[i].op { view::operand(m, i, 0) } else { i };
     let Op::Iota(iota) = &m[found].op else { return None };
     view::dims(m, found)?.get(usize::try_from(iota.iota_dimension).ok()?).copied()
+}
+
+/// The greatest of integers that are counted from zero on: an iota, and what sums and products with
+/// constants make of it, as long as nothing wraps around.
+pub(super) fn greatest_counted(m: &Module, i: InstructionId) -> Option<i64> {
+    greatest(m, i, 6)
+}
+
+fn greatest(m: &Module, i: InstructionId, depth: usize) -> Option<i64> {
+    let depth = depth.checked_sub(1)?;
+    let element_type = integer(m, i)?;
+    let of = |number: usize| greatest(m, view::operand(m, i, number), depth);
+    let found = match &m[i].op {
+        Op::Constant(_) => view::splat(m, i)?.integer(0)?,
+        Op::Iota(_) => iota_length(m, i)? - 1,
+        Op::Broadcast(_) | Op::Reshape(_) | Op::Convert(_) => of(0)?,
+        Op::Binary(op) if op.kind == Add => of(0)?.checked_add(of(1)?)?,
+        Op::Binary(op) if op.kind == Multiply => of(0)?.checked_mul(of(1)?)?,
+        _ => return None,
+    };
+    let signed = usize::from(element_type.class() == TypeClass::Signed);
+    let most = u64::MAX >> (64 - (element_type.bit_width() - signed).min(63));
+    (0..=most).contains(&u64::try_from(found).ok()?).then_some(found)
 }

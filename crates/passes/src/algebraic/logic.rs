@@ -5,7 +5,7 @@ use rxla_hlo::UnaryKind::Not;
 use rxla_hlo::op::ComparisonDirection::{Eq, Ge, Gt, Le, Lt, Ne};
 use rxla_hlo::{BinaryKind, ElementType, InstructionId, Module, Op};
 
-use super::integers::{fold_constants, integer, splat_integer};
+use super::integers::{fold_constants, greatest_counted, integer, splat_integer};
 use crate::rewrite::NamedRule;
 use crate::{rules, view};
 
@@ -29,7 +29,7 @@ pub(super) const RULES: &[NamedRule] = rules! {
         shift_twice,
     ],
     Binary(ShiftLeft) => [shift_right_and_back],
-    Binary(ShiftRightLogical) => [shift_left_and_back],
+    Binary(ShiftRightLogical) => [shift_left_and_back, shift_of_counted],
 };
 
 fn is_zero(m: &Module, i: InstructionId) -> bool {
@@ -291,4 +291,14 @@ fn shift_left_and_back(m: &mut Module, i: InstructionId) -> Option<InstructionId
     let ones = (u64::MAX >> (64 - width)) >> bits;
     let mask = splat_integer(m, i, ones as i64)?;
     Some(view::add_same(m, i, Op::binary(And), &[x, mask]))
+}
+
+/// `x >> n => 0` of places, counted from zero on, that need no more than `n` bits
+fn shift_of_counted(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
+    let [x, bits] = view::binary(m, i, ShiftRightLogical)?;
+    let bits = constant_shift(m, i, bits)?;
+    if greatest_counted(m, x)? >> bits != 0 {
+        return None;
+    }
+    splat_integer(m, i, 0)
 }

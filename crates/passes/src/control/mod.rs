@@ -8,3 +8,4 @@ pub mod while_loop_dot_motion;
 pub mod while_loop_invariant_code_motion;
 pub mod while_loop_operand_turning;
 pub mod while_loop_simplifier;
+pub mod while_loop_unroller;

@@ -1,0 +1,99 @@
+//! `while-loop-unroller`, XLA's WhileLoopUnroller: the few steps of a small loop are written one after the other
+//! where constants trade places in its state, so that each step is seen with its own.
+//!
+//! That is how random bits come out of JAX: five steps of threefry, whose rotations alternate. Written out they
+//! are one expression with rotations by constants, which fuses with what it starts from and what reads it.
+
+use rxla_base::Result;
+use rxla_hlo::{InstructionId, Module, Op};
+
+use super::carried::{self, Loop};
+use super::trip_count::trip_count;
+use crate::effects::unfused_computations;
+use crate::pass::{Context, Pass};
+use crate::simplify::call_inliner::{MAX_INSTRUCTIONS, inline};
+use crate::view;
+
+pub struct WhileLoopUnroller;
+
+/// More steps are better left a loop, and so are more instructions in all of them.
+const MOST_STEPS: usize = 8;
+const MOST_WRITTEN: usize = 512;
+
+impl Pass for WhileLoopUnroller {
+    fn name(&self) -> &'static str {
+        "while-loop-unroller"
+    }
+
+    fn class(&self) -> &'static str {
+        "WhileLoopUnroller"
+    }
+
+    fn run(&self, module: &mut Module, cx: &Context) -> Result<u64> {
+        let mut made = 0;
+        for computation in unfused_computations(module) {
+            for site in module.post_order(computation) {
+                let Some(found) = carried::find(module, site) else { continue };
+                let Some(steps) = steps(module, &found) else { continue };
+                if module.instruction_capacity() > MAX_INSTRUCTIONS {
+                    return Ok(made);
+                }
+                if !cx.spend() {
+                    return Ok(made);
+                }
+                unroll(module, &found, steps);
+                made += 1;
+            }
+        }
+        Ok(made)
+    }
+}
+
+/// How many steps are written out, if they are.
+fn steps(m: &Module, found: &Loop) -> Option<usize> {
+    let body = m.post_order(found.body);
+    let steps = usize::try_from(trip_count(m, found.site)?).ok()?;
+    let few = (2..=MOST_STEPS).contains(&steps) && steps * body.len() <= MOST_WRITTEN;
+    let plain = |i: &InstructionId| is_plain(&m[*i].op) && !view::has_control_edges(m, *i);
+    (few && body.iter().all(plain) && trades(m, found)).then_some(steps)
+}
+
+/// What takes next to no time to compile and fuses.
+fn is_plain(op: &Op) -> bool {
+    op.is_elementwise() && !matches!(op, Op::Map(_))
+        || matches!(
+            op,
+            Op::Parameter(_)
+                | Op::GetTupleElement(_)
+                | Op::Tuple(_)
+                | Op::Constant(_)
+                | Op::Broadcast(_)
+                | Op::Iota(_)
+                | Op::Reshape(_)
+                | Op::Slice(_)
+        )
+}
+
+/// Whether a constant is handed on at another place than it is read from.
+fn trades(m: &Module, found: &Loop) -> bool {
+    let state = m[found.body].parameters()[0];
+    let results = m[m[found.body].root()].operands();
+    results.iter().enumerate().any(|(index, &result)| {
+        carried::element(m, result, state).is_some_and(|from| {
+            let constant =
+                |index| found.initial(m, index).is_some_and(|i| matches!(m[i].op, Op::Constant(_)));
+            from != index && constant(from) && constant(index)
+        })
+    })
+}
+
+fn unroll(m: &mut Module, found: &Loop, steps: usize) {
+    for _ in 1..steps {
+        let (op, shape) = (m[found.site].op.clone(), m[found.site].shape.clone());
+        let state = view::operand(m, found.site, 0);
+        let step = m.add_like(found.site, op, shape, &[state]);
+        m.set_operand(found.site, 0, step);
+        inline(m, step, found.body);
+    }
+    inline(m, found.site, found.body);
+}
