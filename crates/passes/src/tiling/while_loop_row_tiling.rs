@@ -28,7 +28,7 @@ use crate::view;
 pub struct WhileLoopRowTiling;
 
 /// Steps from which on it pays.
-const FEWEST_STEPS: u64 = 16;
+const FEWEST_STEPS: u64 = 4;
 /// Elements that all steps compute together: for less, blocks are not worth their loop.
 const LEAST_WORK: i64 = 1 << 18;
 /// What the steps leave to each other for one block: half of a first cache.
