@@ -10,6 +10,7 @@ const RECORD: &str = include_str!("../../../../tests/hlo/passes/while-loop-row-t
 const PARTS: &str = include_str!("../../../../tests/hlo/passes/while-loop-row-tiling/parts.hlo");
 const HISTORY: &str =
     include_str!("../../../../tests/hlo/passes/while-loop-row-tiling/history.hlo");
+const UNTIL: &str = include_str!("../../../../tests/hlo/passes/while-loop-row-tiling/until.hlo");
 
 /// Compares a program with the interpreter, and with itself.
 fn check(text: &str) {
@@ -50,4 +51,15 @@ fn steps_read_what_they_have_written() {
     let other = HISTORY.replace(written, read).replacen("zero =", again, 1);
     assert_ne!(other, HISTORY);
     check(&other.replace("dynamic-slice(h, before", "dynamic-slice(again, before"));
+}
+
+#[test]
+fn rows_go_on_until_each_is_done() {
+    check(UNTIL);
+    // What is asked for in two steps, and no row that goes on.
+    let other = UNTIL.replacen("dimensions={0}, to_apply=any", "dimensions={0,1}, to_apply=any", 1);
+    let other = other.replacen("pred[] reduce(goes,", "pred[] reduce(parts,", 1);
+    let parts = "parts = pred[40,100] reshape(goes)\n  never =";
+    check(&other.replacen("never =", parts, 1));
+    check(&UNTIL.replace("constant(9)", "constant(-1)"));
 }

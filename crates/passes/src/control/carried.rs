@@ -10,7 +10,7 @@ use crate::view;
 /// together. Nothing else waits for it, and it is not sharded.
 pub(crate) struct Loop {
     pub(crate) site: InstructionId,
-    pub(super) condition: ComputationId,
+    pub(crate) condition: ComputationId,
     pub(crate) body: ComputationId,
 }
 

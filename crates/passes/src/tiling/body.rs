@@ -18,11 +18,13 @@ pub fn is_independent(m: &Module, site: InstructionId) -> bool {
     said.is_some_and(|said| said == value)
 }
 
-/// How iterations stand to each other.
+/// How many iterations there are, and how they stand to each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Iterations {
-    Independent,
-    Ordered,
+    Independent(i64),
+    Ordered(i64),
+    /// One after the other while the truth value at this place of the state holds.
+    While(usize),
 }
 
 /// The state is a tuple: the number of the iteration, what the body replaces, and what it only reads.
@@ -73,12 +75,11 @@ impl Body {
         (place, seen)
     }
 
-    /// The loop that runs `times`, with what comes next of the state by place; and what it is in the end.
+    /// The loop, with what comes next of the state by place; and what it is in the end.
     pub(super) fn close(
         self,
         m: &mut Module,
         outside: ComputationId,
-        times: i64,
         next: &[(usize, InstructionId)],
         iterations: Iterations,
     ) -> Vec<InstructionId> {
@@ -95,19 +96,28 @@ impl Body {
         m.set_root(root);
         let condition = m.add_computation("tiles");
         let state = m.add_parameter(condition, "state", shape.clone());
-        let scalar = Shape::scalar(ElementType::S32);
-        let at = m.add_instruction(condition, "at", Op::get_tuple_element(0), scalar, &[state]);
-        let bound = number(m, condition, times);
-        let test = Compare { direction: ComparisonDirection::Lt, comparison_type: None };
-        let pred = Shape::scalar(ElementType::Pred);
-        let test = m.add_instruction(condition, "more", test.into(), pred, &[at, bound]);
+        let read = |m: &mut Module, place: usize, ty: ElementType| {
+            let op = Op::get_tuple_element(place as i64);
+            m.add_instruction(condition, "at", op, Shape::scalar(ty), &[state])
+        };
+        let pred = ElementType::Pred;
+        let test = match iterations {
+            Iterations::While(place) => read(m, place, pred),
+            Iterations::Independent(times) | Iterations::Ordered(times) => {
+                let operands = [read(m, 0, ElementType::S32), number(m, condition, times)];
+                let op = Compare { direction: ComparisonDirection::Lt, comparison_type: None };
+                m.add_instruction(condition, "more", op.into(), Shape::scalar(pred), &operands)
+            }
+        };
         m.set_root(test);
         let start = m.add_instruction(outside, "start", Op::tuple(), shape.clone(), &self.init);
         let op = While { condition, body: self.computation };
         let site = m.add_instruction(outside, "tiles", op.into(), shape, &[start]);
-        m[site].info_mut().backend_config =
-            format!("{{\"known_trip_count\":{{\"n\":\"{times}\"}}}}");
-        if iterations == Iterations::Independent {
+        if let Iterations::Independent(times) | Iterations::Ordered(times) = iterations {
+            m[site].info_mut().backend_config =
+                format!("{{\"known_trip_count\":{{\"n\":\"{times}\"}}}}");
+        }
+        if let Iterations::Independent(_) = iterations {
             let (name, value) = INDEPENDENT;
             m[site].info_mut().frontend_attributes.insert(name.into(), value.into());
         }
@@ -122,9 +132,22 @@ impl Body {
 
 /// A number as the loops count.
 pub(super) fn number(m: &mut Module, computation: ComputationId, value: i64) -> InstructionId {
-    let mut literal = ArrayLiteral::zeros(&ArrayShape::scalar(ElementType::S32))
-        .expect("a number takes little memory");
-    literal.bytes_mut().copy_from_slice(&(value as i32).to_le_bytes());
+    constant(m, computation, ElementType::S32, &(value as i32).to_le_bytes())
+}
+
+pub(super) fn truth(m: &mut Module, computation: ComputationId, value: bool) -> InstructionId {
+    constant(m, computation, ElementType::Pred, &[u8::from(value)])
+}
+
+fn constant(
+    m: &mut Module,
+    computation: ComputationId,
+    ty: ElementType,
+    bytes: &[u8],
+) -> InstructionId {
+    let literal = ArrayLiteral::zeros(&ArrayShape::scalar(ty));
+    let mut literal = literal.expect("a number takes little memory");
+    literal.bytes_mut().copy_from_slice(bytes);
     m.add_constant(computation, Literal::Array(literal))
 }
 

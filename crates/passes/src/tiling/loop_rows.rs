@@ -5,8 +5,8 @@ use rxla_hlo::op::{PaddingDimension, SliceDimension};
 use rxla_hlo::{ArrayShape, Dims, InstructionId, Module, Op};
 
 use super::axes::{Axes, Factor, elements, one, operand_dims, operands, whole};
+use super::ending::Ending;
 use crate::control::carried::{Loop, element};
-use crate::control::trip_count::Counter;
 use crate::view;
 
 /// Elements of what all rows have in common: each block computes it anew.
@@ -154,7 +154,7 @@ impl Rows {
 pub(super) fn find(
     m: &Module,
     found: &Loop,
-    counter: &Counter,
+    ending: &Ending,
     suits: impl Fn(&Rows) -> bool,
 ) -> Option<Rows> {
     let read = |index: usize| {
@@ -163,7 +163,7 @@ pub(super) fn find(
     let mut changed: Vec<usize> = (0..found.width(m))
         .filter(|&index| read(index) && !found.passes_through(m, index))
         .collect();
-    if changed.contains(&counter.index) {
+    if ending.counter().is_some_and(|counter| changed.contains(&counter.index)) {
         return None;
     }
     let size = |index: usize| shape(m, found, index).map_or(0, count);
@@ -185,7 +185,7 @@ pub(super) fn find(
             })?;
         }
         let all = changed.iter().all(|index| is_cut(&rows.state[index]));
-        (all && suits(&rows)).then_some(rows)
+        (all && ending.suits(m, found, &rows) && suits(&rows)).then_some(rows)
     })
 }
 

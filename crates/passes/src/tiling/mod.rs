@@ -15,6 +15,7 @@
 
 mod axes;
 mod body;
+mod ending;
 mod loop_rows;
 mod region;
 mod slabs;

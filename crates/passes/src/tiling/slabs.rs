@@ -112,8 +112,8 @@ fn tiles(
         next.push((place, slab.tile.put(array, value, &output.axes)));
     }
     let body = slab.tile.bodies.pop().expect("the loop's body");
-    let times = region.batches * blocks;
-    let results = body.close(m, outside, times, &next, Iterations::Independent);
+    let iterations = Iterations::Independent(region.batches * blocks);
+    let results = body.close(m, outside, &next, iterations);
     for (array, (place, _)) in arrays.iter_mut().zip(carried) {
         *array = results[place];
     }
@@ -156,7 +156,7 @@ fn batches(
     }
     let mut bodies = slab.tile.bodies;
     let inner = bodies.pop().expect("the inner loop's body");
-    let results = inner.close(m, middle, division.blocks, &next, Iterations::Ordered);
+    let results = inner.close(m, middle, &next, Iterations::Ordered(division.blocks));
     for (part, (place, _)) in parts_of.iter_mut().zip(inner_carried) {
         *part = results[place];
     }
@@ -179,10 +179,10 @@ fn batches(
     let outer = tile.bodies.pop().expect("the outer loop's body");
     let iterations = match region.batches {
         // Each of its steps is shared out then.
-        1 => Iterations::Ordered,
-        _ => Iterations::Independent,
+        1 => Iterations::Ordered(1),
+        batches => Iterations::Independent(batches),
     };
-    let results = outer.close(m, outside, region.batches, &next, iterations);
+    let results = outer.close(m, outside, &next, iterations);
     for (array, (place, _)) in arrays.iter_mut().zip(carried) {
         *array = results[place];
     }

@@ -12,14 +12,15 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use rxla_base::Result;
+use rxla_hlo::op::Reduce;
 use rxla_hlo::{BinaryKind, ComputationId, InstructionId, Module, Op};
 
-use super::axes::{Axes, Factor, elements, tiled, whole};
-use super::body::{Body, Iterations, binary, is_independent, number};
+use super::axes::{Axes, Factor, elements, one, tiled, whole};
+use super::body::{Body, Iterations, binary, is_independent, number, truth};
+use super::ending::Ending;
 use super::loop_rows::{self, Rows};
 use super::tile::{Tile, is_room, parts, room};
 use crate::control::carried::{self, Loop, element};
-use crate::control::trip_count::{Counter, counter_of};
 use crate::effects::{Effects, unfused_computations};
 use crate::pass::{Context, Pass};
 use crate::simplify::call_inliner::MAX_INSTRUCTIONS;
@@ -28,7 +29,9 @@ use crate::view;
 pub struct WhileLoopRowTiling;
 
 /// Steps from which on it pays.
-const FEWEST_STEPS: u64 = 4;
+const FEWEST_STEPS: i32 = 4;
+/// As many are taken for granted where the rows tell.
+const SUPPOSED_STEPS: u64 = 16;
 /// Elements that all steps compute together: for less, blocks are not worth their loop.
 const LEAST_WORK: i64 = 1 << 18;
 /// What the steps leave to each other for one block: half of a first cache.
@@ -71,11 +74,11 @@ impl Pass for WhileLoopRowTiling {
                     continue;
                 }
                 let Some(found) = carried::find(module, site) else { continue };
-                let Some((rows, counter)) = rows(module, &found) else { continue };
+                let Some((rows, ending)) = rows(module, &found) else { continue };
                 if !cx.spend() {
                     return Ok(made);
                 }
-                build(module, &found, &rows, &counter);
+                build(module, &found, &rows, &ending);
                 made += 1;
             }
         }
@@ -94,13 +97,14 @@ fn tiles(m: &Module, computations: &[ComputationId]) -> FxHashSet<ComputationId>
 }
 
 /// How a loop is cut, if that pays.
-fn rows(m: &Module, found: &Loop) -> Option<(Rows, Counter)> {
+fn rows(m: &Module, found: &Loop) -> Option<(Rows, Ending)> {
     let apart = |&user: &InstructionId| element(m, user, found.site).is_some();
     if view::is_root(m, found.site) || !m[found.site].users().iter().all(apart) {
         return None;
     }
-    let counter = counter_of(m, found.site).filter(|counter| counter.times >= FEWEST_STEPS)?;
-    let steps = i64::try_from(counter.times).ok().filter(|&steps| steps <= i64::from(i32::MAX))?;
+    let ending = Ending::of(m, found)?;
+    let steps = ending.counter().map_or(SUPPOSED_STEPS, |counter| counter.times);
+    let steps = i64::from(i32::try_from(steps).ok().filter(|&steps| steps >= FEWEST_STEPS)?);
     let suits = |rows: &Rows| {
         let work = rows.work(m).saturating_mul(rows.count).saturating_mul(steps);
         let (size, blocks, _) = division(m, found, rows);
@@ -110,8 +114,8 @@ fn rows(m: &Module, found: &Loop) -> Option<(Rows, Counter)> {
             && enough
             && size * rows.bytes(m, found) <= MOST_BYTES
     };
-    let rows = loop_rows::find(m, found, &counter, suits)?;
-    Some((rows, counter))
+    let rows = loop_rows::find(m, found, &ending, suits)?;
+    Some((rows, ending))
 }
 
 /// Rows of a block, how many blocks, and the rows that are left.
@@ -129,7 +133,7 @@ fn division(m: &Module, found: &Loop, rows: &Rows) -> (i64, i64, i64) {
 }
 
 /// Puts loops over blocks in place of what is read of a loop.
-fn build(m: &mut Module, found: &Loop, rows: &Rows, counter: &Counter) {
+fn build(m: &mut Module, found: &Loop, rows: &Rows, ending: &Ending) {
     let outside = m[found.site].parent();
     let (size, blocks, rest) = division(m, found, rows);
     let users: Vec<(InstructionId, usize)> = m[found.site]
@@ -149,9 +153,9 @@ fn build(m: &mut Module, found: &Loop, rows: &Rows, counter: &Counter) {
         };
         outputs.push(Output { index, axes, array });
     }
-    run(m, found, rows, counter, &mut outputs, (0, size, blocks));
+    run(m, found, rows, ending, &mut outputs, (0, size, blocks));
     if rest > 0 {
-        run(m, found, rows, counter, &mut outputs, (size * blocks, rest, 1));
+        run(m, found, rows, ending, &mut outputs, (size * blocks, rest, 1));
     }
     for (user, index) in users {
         let value = match outputs.iter().find(|output| output.index == index) {
@@ -183,7 +187,7 @@ fn run(
     m: &mut Module,
     found: &Loop,
     rows: &Rows,
-    counter: &Counter,
+    ending: &Ending,
     outputs: &mut [Output],
     (first, size, blocks): (i64, i64, i64),
 ) {
@@ -204,7 +208,7 @@ fn run(
         .filter(|(output, _)| loop_rows::is_record(tile.m, found, output.index, &output.axes))
         .map(|(output, &(_, array))| (output.index, array))
         .collect();
-    let results = steps(&mut tile, found, rows, counter, &records);
+    let results = steps(&mut tile, found, rows, ending, &records);
     let mut next = Vec::new();
     for (output, &(place, array)) in outputs.iter().zip(&carried) {
         let result = results[&output.index];
@@ -215,7 +219,7 @@ fn run(
         next.push((place, result));
     }
     let outer = tile.bodies.pop().expect("the outer loop's body");
-    let results = outer.close(m, outside, blocks, &next, Iterations::Independent);
+    let results = outer.close(m, outside, &next, Iterations::Independent(blocks));
     for (output, (place, _)) in outputs.iter_mut().zip(carried) {
         output.array = results[place];
     }
@@ -227,7 +231,7 @@ fn steps(
     block: &mut Tile<'_>,
     found: &Loop,
     rows: &Rows,
-    counter: &Counter,
+    ending: &Ending,
     records: &FxHashMap<usize, InstructionId>,
 ) -> FxHashMap<usize, InstructionId> {
     let middle = block.computation();
@@ -251,13 +255,23 @@ fn steps(
     let mut places: FxHashMap<usize, (usize, InstructionId)> = FxHashMap::default();
     for (index, value) in initial {
         // The loop has its own counter from zero by ones.
-        let is_number = index == counter.index && (counter.start, counter.step) == (0, 1);
+        let is_number = ending.counter().is_some_and(|counter| {
+            index == counter.index && (counter.start, counter.step) == (0, 1)
+        });
         if is_number && block.m[value].shape == block.m[inner.number()].shape {
             places.insert(index, (0, inner.number()));
         } else {
             places.insert(index, inner.carry(block.m, value));
         }
     }
+    // A step more than rows need does nothing, and the step itself knows which rows go on.
+    let more = match ending {
+        Ending::Counted(_) => None,
+        Ending::Rows(_) => {
+            let first = truth(block.m, middle, true);
+            Some(inner.carry(block.m, first))
+        }
+    };
     let row = inner.import(block.m, block.row);
     let outer = block.bodies.pop().expect("the outer loop's body");
     let tile = Tile::new(block.m, vec![outer, inner], (1, row), (block.rows, row));
@@ -283,9 +297,32 @@ fn steps(
         let value = block.m[root].operands()[index];
         (places[&index].0, made[&(value, axes.clone())])
     });
-    let next: Vec<(usize, InstructionId)> = next.collect();
-    let times = i64::try_from(counter.times).expect("it was compared with a bound");
-    let results = inner.close(block.m, middle, times, &next, Iterations::Ordered);
+    let mut next: Vec<(usize, InstructionId)> = next.collect();
+    let iterations = match ending {
+        Ending::Counted(counter) => {
+            Iterations::Ordered(i64::try_from(counter.times).expect("it was compared with a bound"))
+        }
+        Ending::Rows(going) => {
+            let (place, _) = more.expect("the loop asks for it");
+            let Op::Reduce(any) = &block.m[block.m[found.condition].root()].op else {
+                unreachable!("the condition asks for any row")
+            };
+            let any = Reduce { dimensions: [0].into_iter().collect(), to_apply: any.to_apply };
+            let going = made[&(*going, vec![one(Factor::Rows(rows.count))])];
+            let none = truth(block.m, inner.computation, false);
+            let shape = block.m[none].shape.clone();
+            let any = block.m.add_instruction(
+                inner.computation,
+                "any",
+                any.into(),
+                shape,
+                &[going, none],
+            );
+            next.push((place, any));
+            Iterations::While(place)
+        }
+    };
+    let results = inner.close(block.m, middle, &next, iterations);
     places.into_iter().map(|(index, (place, _))| (index, results[place])).collect()
 }
 
