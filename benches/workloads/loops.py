@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.experimental.ode import odeint
 
 from workloads import integers, normal, uniform, workload
 
@@ -190,6 +191,50 @@ def pendulum_rollouts():
 
     args = [np.float32(0.1) * normal(2000, 2), np.float32(0.1) * normal(2000, 200)]
     return jax.vmap(program), args
+
+
+@workload("loops", tolerance=1e-3)
+def odeint_vmap():
+    """A thousand oscillators of van der Pol's, each with steps of its own."""
+    def solve(y, stiffness):
+        def field(y, t):
+            return jnp.stack([y[1], stiffness * (1 - y[0] ** 2) * y[1] - y[0]])
+
+        times = jnp.linspace(0, 5, 20).astype(np.float32)
+        return odeint(field, y, times, rtol=1e-4, atol=1e-4)
+
+    return jax.vmap(solve), [normal(1000, 2), uniform(1000, low=0.1, high=3.0)]
+
+
+@workload("loops", tolerance=1e-3)
+def mandelbrot_vmap():
+    """How often each of 256 times 256 points is squared before it is gone, at most 200 times: the mean, since points
+    on the border hang on the last bit."""
+    def count(x, y):
+        def body(state):
+            a, b, n = state
+            return a * a - b * b + x, 2 * a * b + y, n + 1
+
+        start = (np.float32(0), np.float32(0), jnp.int32(0))
+        return lax.while_loop(lambda s: (s[0] ** 2 + s[1] ** 2 < 4) & (s[2] < 200), body, start)[2]
+
+    side = np.linspace(-2, 1, 256, dtype=np.float32)
+    counts = jax.vmap(jax.vmap(count, (0, None)), (None, 0))
+    return lambda x, y: counts(x, y).mean(), [side, side]
+
+
+@workload("loops", tolerance=1e-4)
+def projectiles_vmap():
+    """Where 4096 things that are thrown come down."""
+    def fly(speed):
+        def body(state):
+            place, speed = state
+            pull = np.array([0, -9.8], np.float32) - np.float32(0.1) * speed * jnp.linalg.norm(speed)
+            return place + np.float32(0.01) * speed, speed + np.float32(0.01) * pull
+
+        return lax.while_loop(lambda s: s[0][1] >= 0, body, (jnp.zeros(2, jnp.float32), speed))[0]
+
+    return jax.vmap(fly), [uniform(4096, 2, low=1.0, high=20.0)]
 
 
 @workload("loops", tolerance=1e-4)

@@ -2,7 +2,8 @@
 //! ([`rxla_passes::tiling::is_independent`]); here is seen whether it is one that can be run so.
 //!
 //! It counts from zero, so many times; each array that it carries is only updated in place, by one op or in
-//! a loop by one, in parts that the pass has promised are each iteration's own; and everything in it has a kernel.
+//! a loop by one, in parts that, as the pass has promised, no other iteration reads, or writes another value to;
+//! and everything in it has a kernel.
 
 use rustc_hash::FxHashMap;
 use rxla_hlo::{InstructionId, Module};

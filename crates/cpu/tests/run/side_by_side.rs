@@ -11,6 +11,8 @@ const PARTS: &str = include_str!("../../../../tests/hlo/passes/while-loop-row-ti
 const HISTORY: &str =
     include_str!("../../../../tests/hlo/passes/while-loop-row-tiling/history.hlo");
 const UNTIL: &str = include_str!("../../../../tests/hlo/passes/while-loop-row-tiling/until.hlo");
+const UNTIL_SQUARE: &str =
+    include_str!("../../../../tests/hlo/passes/while-loop-row-tiling/until_square.hlo");
 
 /// Compares a program with the interpreter, and with itself.
 fn check(text: &str) {
@@ -56,6 +58,7 @@ fn steps_read_what_they_have_written() {
 #[test]
 fn rows_go_on_until_each_is_done() {
     check(UNTIL);
+    check(UNTIL_SQUARE);
     // What is asked for in two steps, and no row that goes on.
     let other = UNTIL.replacen("dimensions={0}, to_apply=any", "dimensions={0,1}, to_apply=any", 1);
     let other = other.replacen("pred[] reduce(goes,", "pred[] reduce(parts,", 1);

@@ -1,11 +1,14 @@
 //! `while-loop-unroller`, XLA's WhileLoopUnroller: the few steps of a small loop are written one after the other
-//! where constants trade places in its state, so that each step is seen with its own.
+//! where each is simpler if it is seen with its own constants.
 //!
-//! That is how random bits come out of JAX: five steps of threefry, whose rotations alternate. Written out they
-//! are one expression with rotations by constants, which fuses with what it starts from and what reads it.
+//! Constants may trade places in the state. That is how random bits come out of JAX: five steps of threefry, whose
+//! rotations alternate. Written out they are one expression with rotations by constants, which fuses with what it
+//! starts from and what reads it. Or steps of a loop within another read and write what has their number, as the
+//! stages of a Runge-Kutta method do: then parts are known, and what comes next reads it without a memory between.
 
+use rustc_hash::FxHashSet;
 use rxla_base::Result;
-use rxla_hlo::{InstructionId, Module, Op};
+use rxla_hlo::{ComputationId, InstructionId, Module, Op};
 
 use super::carried::{self, Loop};
 use super::trip_count::trip_count;
@@ -19,6 +22,8 @@ pub struct WhileLoopUnroller;
 /// More steps are better left a loop, and so are more instructions in all of them.
 const MOST_STEPS: usize = 8;
 const MOST_WRITTEN: usize = 512;
+/// Instructions of steps that read by number, of which more is left when they are written out.
+const MOST_NUMBERED: usize = 384;
 
 impl Pass for WhileLoopUnroller {
     fn name(&self) -> &'static str {
@@ -31,10 +36,13 @@ impl Pass for WhileLoopUnroller {
 
     fn run(&self, module: &mut Module, cx: &Context) -> Result<u64> {
         let mut made = 0;
-        for computation in unfused_computations(module) {
+        let computations = unfused_computations(module);
+        let bodies = bodies(module, &computations);
+        for computation in computations {
             for site in module.post_order(computation) {
                 let Some(found) = carried::find(module, site) else { continue };
-                let Some(steps) = steps(module, &found) else { continue };
+                let inside = bodies.contains(&computation);
+                let Some(steps) = steps(module, &found, inside) else { continue };
                 if module.instruction_capacity() > MAX_INSTRUCTIONS {
                     return Ok(made);
                 }
@@ -49,13 +57,32 @@ impl Pass for WhileLoopUnroller {
     }
 }
 
+/// What loops run.
+fn bodies(m: &Module, computations: &[ComputationId]) -> FxHashSet<ComputationId> {
+    let instructions = computations.iter().flat_map(|&computation| m[computation].instructions());
+    let body = |&i: &InstructionId| match &m[i].op {
+        Op::While(op) => Some(op.body),
+        _ => None,
+    };
+    instructions.filter_map(body).collect()
+}
+
 /// How many steps are written out, if they are.
-fn steps(m: &Module, found: &Loop) -> Option<usize> {
+fn steps(m: &Module, found: &Loop, is_inside: bool) -> Option<usize> {
     let body = m.post_order(found.body);
     let steps = usize::try_from(trip_count(m, found.site)?).ok()?;
-    let few = (2..=MOST_STEPS).contains(&steps) && steps * body.len() <= MOST_WRITTEN;
-    let plain = |i: &InstructionId| is_plain(&m[*i].op) && !view::has_control_edges(m, *i);
-    (few && body.iter().all(plain) && trades(m, found)).then_some(steps)
+    let written = steps * body.len();
+    let few = (2..=MOST_STEPS).contains(&steps) && written <= MOST_WRITTEN;
+    if !few || body.iter().any(|&i| view::has_control_edges(m, i)) {
+        return None;
+    }
+    let plain = body.iter().all(|&i| is_plain(&m[i].op)) && trades(m, found);
+    let numbered = || {
+        let numbers = body.iter().any(|&i| is_numbered(&m[i].op));
+        let suit = |&i: &InstructionId| suits_numbers(&m[i].op) || is_plain(&m[i].op);
+        is_inside && numbers && written <= MOST_NUMBERED && body.iter().all(suit)
+    };
+    (plain || numbered()).then_some(steps)
 }
 
 /// What takes next to no time to compile and fuses.
@@ -71,6 +98,25 @@ fn is_plain(op: &Op) -> bool {
                 | Op::Iota(_)
                 | Op::Reshape(_)
                 | Op::Slice(_)
+        )
+}
+
+/// What is simpler with constants for numbers.
+fn is_numbered(op: &Op) -> bool {
+    matches!(op, Op::DynamicSlice(_) | Op::DynamicUpdateSlice(_) | Op::Scatter(_))
+}
+
+/// What may stand beside that.
+fn suits_numbers(op: &Op) -> bool {
+    is_numbered(op)
+        || matches!(
+            op,
+            Op::Concatenate(_)
+                | Op::Dot(_)
+                | Op::Pad(_)
+                | Op::Reduce(_)
+                | Op::Reverse(_)
+                | Op::Transpose(_)
         )
 }
 

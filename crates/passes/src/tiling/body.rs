@@ -8,7 +8,7 @@ use rxla_hlo::{
 };
 
 /// What says of a loop that its iterations may run in any order, or at once: what one writes no other
-/// reads or writes.
+/// reads, or writes another value to.
 const INDEPENDENT: (&str, &str) = ("rxla_iterations", "independent");
 
 /// Whether a loop is said to be such.

@@ -7,7 +7,6 @@
 use rustc_hash::FxHashSet;
 use rxla_hlo::{BinaryKind, InstructionId, Module, Op};
 
-use super::axes::{Factor, one};
 use super::loop_rows::{Rows, is_cut};
 use crate::algebraic::reductions::reducer;
 use crate::control::carried::{Loop, element};
@@ -51,8 +50,7 @@ impl Ending {
             let before = || element(m, view::operand(m, result, 2), state);
             is_cut(axes) && kept_where(m, result) == Some(*going) && before() == Some(index)
         });
-        let along = vec![one(Factor::Rows(rows.count))];
-        stay && rows.wanted.get(going).is_some_and(|list| *list == [along])
+        stay && rows.wanted[going].len() == 1
     }
 }
 
@@ -72,17 +70,17 @@ fn any_row(m: &Module, found: &Loop) -> Option<InstructionId> {
         tested = view::operand(m, tested, 0);
     }
     let scalar = view::dims(m, root)?.is_empty();
-    (scalar && view::dims(m, tested)?.len() == 1).then_some(tested)
+    scalar.then_some(tested)
 }
 
-/// The truth value of each row that says whether a result is another than before.
+/// The truth values that say of which rows a result is another than before.
 fn kept_where(m: &Module, result: InstructionId) -> Option<InstructionId> {
     let Op::Select(_) = &m[result].op else { return None };
     let mut truth = view::operand(m, result, 0);
     if let Op::Broadcast(_) = &m[truth].op {
         truth = view::operand(m, truth, 0);
     }
-    (view::dims(m, truth)?.len() == 1).then_some(truth)
+    Some(truth)
 }
 
 /// Whether a value of the condition is one of the body, of the same state.

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use rxla_hlo::op::{PaddingDimension, SliceDimension};
-use rxla_hlo::{ArrayShape, Dims, InstructionId, Module, Op};
+use rxla_hlo::{ArrayShape, Dims, ElementType, InstructionId, Module, Op};
 
 use super::axes::{Axes, Factor, elements, one, operand_dims, operands, whole};
 use super::ending::Ending;
@@ -56,7 +56,8 @@ impl Rows {
                 None => {}
             }
             let own = shape(m, found, index)?;
-            if own.element_type.bit_width() < 8 || !is_cut(&axes) && count(own) > COMMON {
+            let packed = own.element_type.bit_width() < 8 && own.element_type != ElementType::Pred;
+            if packed || !is_cut(&axes) && count(own) > COMMON {
                 return None;
             }
             found.initial(m, index)?;

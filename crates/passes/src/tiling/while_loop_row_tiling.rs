@@ -4,7 +4,8 @@
 //! Many simulations, solvers or environments side by side, as `vmap` makes them, are such: step by step
 //! each array comes from memory and goes back there, and the threads wait for each other after each; block
 //! by block all stays in the first cache, and the blocks are shared out once. What a row becomes is computed
-//! by the same ops as before; blocks are divided by sizes alone.
+//! by the same ops as before; blocks are divided by sizes alone. All have as many rows, so that they are one
+//! program; where those do not add up, the last two have some in common.
 //!
 //! Rows are found from what is read of the loop, back over everything that it is computed from
 //! (`loop_rows.rs`). What all rows have in common, such as the number of the step, each block computes
@@ -15,7 +16,7 @@ use rxla_base::Result;
 use rxla_hlo::op::Reduce;
 use rxla_hlo::{BinaryKind, ComputationId, InstructionId, Module, Op};
 
-use super::axes::{Axes, Factor, elements, one, tiled, whole};
+use super::axes::{Axes, Factor, elements, tiled, whole};
 use super::body::{Body, Iterations, binary, is_independent, number, truth};
 use super::ending::Ending;
 use super::loop_rows::{self, Rows};
@@ -107,7 +108,8 @@ fn rows(m: &Module, found: &Loop) -> Option<(Rows, Ending)> {
     let steps = i64::from(i32::try_from(steps).ok().filter(|&steps| steps >= FEWEST_STEPS)?);
     let suits = |rows: &Rows| {
         let work = rows.work(m).saturating_mul(rows.count).saturating_mul(steps);
-        let (size, blocks, _) = division(m, found, rows);
+        let (size, _) = division(m, found, rows);
+        let blocks = rows.count / size;
         let enough = blocks >= FEWEST_BLOCKS || (blocks > 1 && size * rows.work(m) >= MUCH_WORK);
         rows.count <= i64::from(i32::MAX)
             && work >= LEAST_WORK
@@ -118,24 +120,24 @@ fn rows(m: &Module, found: &Loop) -> Option<(Rows, Ending)> {
     Some((rows, ending))
 }
 
-/// Rows of a block, how many blocks, and the rows that are left.
-fn division(m: &Module, found: &Loop, rows: &Rows) -> (i64, i64, i64) {
+/// Rows of a block, and how many blocks.
+fn division(m: &Module, found: &Loop, rows: &Rows) -> (i64, i64) {
     // Rows side by side fill vectors where they are narrow.
     let lanes = if rows.narrowest(m, found) < LANES { LANES } else { 1 };
     let segment = rows.segment(m, found).map_or(0, |segment| SEGMENT_BYTES / segment.max(1));
     let fewest = (STEP_WORK / rows.work(m).max(1)).max(2 * lanes).max(segment);
     let most = BLOCK_BYTES / rows.bytes(m, found).max(1);
-    let most = ((rows.count / BLOCKS).min(most).max(fewest) + lanes - 1) / lanes * lanes;
-    // Blocks that leave no rest, if they are not much smaller.
-    let even = (most / 2..=most).rev().find(|size| rows.count % size == 0 && size % lanes == 0);
-    let size = even.unwrap_or(most);
-    (size, rows.count / size, rows.count % size)
+    let filled = |size: i64| (size + lanes - 1) / lanes * lanes;
+    let most = filled((rows.count / BLOCKS).min(most).max(fewest));
+    let parts = |number: i64| (rows.count + number - 1) / number;
+    // So many blocks have as little in common as they can.
+    let size = filled(parts(parts(most))).min(rows.count);
+    (size, parts(size))
 }
 
 /// Puts loops over blocks in place of what is read of a loop.
 fn build(m: &mut Module, found: &Loop, rows: &Rows, ending: &Ending) {
     let outside = m[found.site].parent();
-    let (size, blocks, rest) = division(m, found, rows);
     let users: Vec<(InstructionId, usize)> = m[found.site]
         .users()
         .iter()
@@ -153,10 +155,7 @@ fn build(m: &mut Module, found: &Loop, rows: &Rows, ending: &Ending) {
         };
         outputs.push(Output { index, axes, array });
     }
-    run(m, found, rows, ending, &mut outputs, (0, size, blocks));
-    if rest > 0 {
-        run(m, found, rows, ending, &mut outputs, (size * blocks, rest, 1));
-    }
+    run(m, found, rows, ending, &mut outputs);
     for (user, index) in users {
         let value = match outputs.iter().find(|output| output.index == index) {
             None => found.initial(m, index).expect("it was asked for"),
@@ -182,25 +181,21 @@ struct Output {
     array: InstructionId,
 }
 
-/// The loop over some blocks.
-fn run(
-    m: &mut Module,
-    found: &Loop,
-    rows: &Rows,
-    ending: &Ending,
-    outputs: &mut [Output],
-    (first, size, blocks): (i64, i64, i64),
-) {
+/// The loop over blocks.
+fn run(m: &mut Module, found: &Loop, rows: &Rows, ending: &Ending, outputs: &mut [Output]) {
+    let (size, blocks) = division(m, found, rows);
     let outside = m[found.site].parent();
     let zero = number(m, outside, 0);
     let mut outer = Body::new(m, zero);
     let carried: Vec<(usize, InstructionId)> =
         outputs.iter().map(|output| outer.carry(m, output.array)).collect();
     let middle = outer.computation;
-    let mut row = number(m, middle, first);
-    if blocks > 1 {
-        let size = number(m, middle, size);
-        row = binary(m, middle, BinaryKind::Multiply, outer.number(), size);
+    let number_of_rows = number(m, middle, size);
+    let mut row = binary(m, middle, BinaryKind::Multiply, outer.number(), number_of_rows);
+    if size * blocks > rows.count {
+        // The last block has rows of the one before it, too, of which both make the same.
+        let last = number(m, middle, rows.count - size);
+        row = binary(m, middle, BinaryKind::Minimum, row, last);
     }
     let mut tile = Tile::new(m, vec![outer], (1, row), (size, row));
     let records = outputs.iter().zip(&carried);
@@ -307,17 +302,14 @@ fn steps(
             let Op::Reduce(any) = &block.m[block.m[found.condition].root()].op else {
                 unreachable!("the condition asks for any row")
             };
-            let any = Reduce { dimensions: [0].into_iter().collect(), to_apply: any.to_apply };
-            let going = made[&(*going, vec![one(Factor::Rows(rows.count))])];
+            let axes = &rows.wanted[going][0];
+            let dimensions = (0..axes.len() as i64).collect();
+            let op = Reduce { dimensions, to_apply: any.to_apply };
             let none = truth(block.m, inner.computation, false);
             let shape = block.m[none].shape.clone();
-            let any = block.m.add_instruction(
-                inner.computation,
-                "any",
-                any.into(),
-                shape,
-                &[going, none],
-            );
+            let operands = [made[&(*going, axes.clone())], none];
+            let any =
+                block.m.add_instruction(inner.computation, "any", op.into(), shape, &operands);
             next.push((place, any));
             Iterations::While(place)
         }
