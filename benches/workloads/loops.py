@@ -193,9 +193,10 @@ def pendulum_rollouts():
     return jax.vmap(program), args
 
 
-@workload("loops", tolerance=1e-3)
+@workload("loops", tolerance=1e-2)
 def odeint_vmap():
-    """A thousand oscillators of van der Pol's, each with steps of its own."""
+    """A thousand oscillators of van der Pol's, each with steps of its own. Rounding decides whether a step is taken, and
+    what follows differs by what the tolerance lets pass."""
     def solve(y, stiffness):
         def field(y, t):
             return jnp.stack([y[1], stiffness * (1 - y[0] ** 2) * y[1] - y[0]])
