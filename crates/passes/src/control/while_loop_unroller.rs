@@ -69,11 +69,12 @@ fn bodies(m: &Module, computations: &[ComputationId]) -> FxHashSet<ComputationId
 
 /// How many steps are written out, if they are.
 fn steps(m: &Module, found: &Loop, is_inside: bool) -> Option<usize> {
-    let body = m.post_order(found.body);
+    let (condition, body) = (m[found.condition].instructions(), m[found.body].instructions());
     let steps = usize::try_from(trip_count(m, found.site)?).ok()?;
     let written = steps * body.len();
     let few = (2..=MOST_STEPS).contains(&steps) && written <= MOST_WRITTEN;
-    if !few || body.iter().any(|&i| view::has_control_edges(m, i)) {
+    let free = |&i: &InstructionId| !view::has_control_edges(m, i);
+    if !few || !condition.iter().all(|&i| is_plain(&m[i].op)) || !body.iter().all(free) {
         return None;
     }
     let plain = body.iter().all(|&i| is_plain(&m[i].op)) && trades(m, found);
