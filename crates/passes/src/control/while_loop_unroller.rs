@@ -4,7 +4,8 @@
 //! Constants may trade places in the state. That is how random bits come out of JAX: five steps of threefry, whose
 //! rotations alternate. Written out they are one expression with rotations by constants, which fuses with what it
 //! starts from and what reads it. Or steps of a loop within another read and write what has their number, as the
-//! stages of a Runge-Kutta method do: then parts are known, and what comes next reads it without a memory between.
+//! stages of a Runge-Kutta method do for many systems side by side: then parts are known, and rows can be seen to have
+//! nothing to do with each other.
 
 use rustc_hash::FxHashSet;
 use rxla_base::Result;
@@ -24,6 +25,10 @@ const MOST_STEPS: usize = 8;
 const MOST_WRITTEN: usize = 512;
 /// Instructions of steps that read by number, of which more is left when they are written out.
 const MOST_NUMBERED: usize = 384;
+/// Elements of an array that is worth it.
+const LARGE: usize = 4096;
+/// Elements of what a product in such steps may have on one side.
+const SMALL_FACTOR: usize = 1024;
 
 impl Pass for WhileLoopUnroller {
     fn name(&self) -> &'static str {
@@ -80,8 +85,9 @@ fn steps(m: &Module, found: &Loop, is_inside: bool) -> Option<usize> {
     let plain = body.iter().all(|&i| is_plain(&m[i].op)) && trades(m, found);
     let numbered = || {
         let numbers = body.iter().any(|&i| is_numbered(&m[i].op));
-        let suit = |&i: &InstructionId| suits_numbers(&m[i].op) || is_plain(&m[i].op);
-        is_inside && numbers && written <= MOST_NUMBERED && body.iter().all(suit)
+        let suit = |&i: &InstructionId| suits_numbers(m, i) || is_plain(&m[i].op);
+        let few = is_inside && written <= MOST_NUMBERED && changes_much(m, found);
+        few && numbers && body.iter().all(suit)
     };
     (plain || numbered()).then_some(steps)
 }
@@ -107,18 +113,27 @@ fn is_numbered(op: &Op) -> bool {
     matches!(op, Op::DynamicSlice(_) | Op::DynamicUpdateSlice(_) | Op::Scatter(_))
 }
 
-/// What may stand beside that.
-fn suits_numbers(op: &Op) -> bool {
-    is_numbered(op)
-        || matches!(
-            op,
-            Op::Concatenate(_)
-                | Op::Dot(_)
-                | Op::Pad(_)
-                | Op::Reduce(_)
-                | Op::Reverse(_)
-                | Op::Transpose(_)
-        )
+/// Whether a large array goes from step to step: small ones are not worth compiling each step.
+fn changes_much(m: &Module, found: &Loop) -> bool {
+    let results = m[m[found.body].root()].operands().iter().enumerate();
+    let mut changed = results.filter(|&(index, _)| !found.passes_through(m, index));
+    changed.any(|(_, &result)| elements(m, result).is_some_and(|count| count >= LARGE))
+}
+
+fn elements(m: &Module, i: InstructionId) -> Option<usize> {
+    view::static_array(m, i)?.element_count()
+}
+
+/// What may stand beside that: other passes do better with products of large arrays in a loop.
+fn suits_numbers(m: &Module, i: InstructionId) -> bool {
+    let is_small = |number: usize| {
+        elements(m, view::operand(m, i, number)).is_some_and(|count| count <= SMALL_FACTOR)
+    };
+    match &m[i].op {
+        Op::Concatenate(_) | Op::Pad(_) | Op::Reduce(_) | Op::Reverse(_) | Op::Transpose(_) => true,
+        Op::Dot(_) => is_small(0) || is_small(1),
+        op => is_numbered(op),
+    }
 }
 
 /// Whether a constant is handed on at another place than it is read from.
