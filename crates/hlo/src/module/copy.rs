@@ -48,18 +48,30 @@ impl Module {
             let operands: Vec<_> = instruction.operands().iter().map(|o| copies[o]).collect();
             let before: Vec<_> =
                 instruction.control_predecessors().iter().map(|o| copies[o]).collect();
-            let name = instruction.name().to_owned();
-            let (op, shape) = (instruction.op.clone(), instruction.shape.clone());
-            let info = instruction.info().cloned();
-            let copy = self.add_instruction(into, &name, op, shape, &operands);
-            if let Some(info) = info {
-                *self[copy].info_mut() = info;
-            }
+            let copy = self.copy_instruction(original, into, &operands);
             for predecessor in before {
                 self.add_control_edge(predecessor, copy);
             }
             copies.insert(original, copy);
         }
         copies[&self[from].root()]
+    }
+
+    /// The same instruction with these operands, at the end of `into`. Control edges are not copied.
+    pub fn copy_instruction(
+        &mut self,
+        original: InstructionId,
+        into: ComputationId,
+        operands: &[InstructionId],
+    ) -> InstructionId {
+        let instruction = &self[original];
+        let name = instruction.name().to_owned();
+        let (op, shape) = (instruction.op.clone(), instruction.shape.clone());
+        let info = instruction.info().cloned();
+        let copy = self.add_instruction(into, &name, op, shape, operands);
+        if let Some(info) = info {
+            *self[copy].info_mut() = info;
+        }
+        copy
     }
 }

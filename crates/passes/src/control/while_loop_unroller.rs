@@ -7,7 +7,7 @@
 //! stages of a Runge-Kutta method do for many systems side by side: then parts are known, and rows can be seen to have
 //! nothing to do with each other.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use rxla_base::Result;
 use rxla_hlo::{ComputationId, InstructionId, Module, Op};
 
@@ -15,7 +15,7 @@ use super::carried::{self, Loop};
 use super::trip_count::trip_count;
 use crate::effects::unfused_computations;
 use crate::pass::{Context, Pass};
-use crate::simplify::call_inliner::{MAX_INSTRUCTIONS, inline};
+use crate::simplify::call_inliner::{MAX_INSTRUCTIONS, inherit_metadata};
 use crate::view;
 
 pub struct WhileLoopUnroller;
@@ -78,7 +78,9 @@ fn steps(m: &Module, found: &Loop, is_inside: bool) -> Option<usize> {
     let steps = usize::try_from(trip_count(m, found.site)?).ok()?;
     let written = steps * body.len();
     let few = (2..=MOST_STEPS).contains(&steps) && written <= MOST_WRITTEN;
-    let free = |&i: &InstructionId| !view::has_control_edges(m, i);
+    let root = m[found.body].root();
+    let free =
+        |&i: &InstructionId| !view::has_control_edges(m, i) && !m[i].operands().contains(&root);
     if !few || !condition.iter().all(|&i| is_plain(&m[i].op)) || !body.iter().all(free) {
         return None;
     }
@@ -149,13 +151,54 @@ fn trades(m: &Module, found: &Loop) -> bool {
     })
 }
 
+/// What all steps compute alike, such as what they know of constants, is there once.
+type Known = FxHashMap<(InstructionId, Vec<InstructionId>), InstructionId>;
+
 fn unroll(m: &mut Module, found: &Loop, steps: usize) {
-    for _ in 1..steps {
-        let (op, shape) = (m[found.site].op.clone(), m[found.site].shape.clone());
-        let state = view::operand(m, found.site, 0);
-        let step = m.add_like(found.site, op, shape, &[state]);
-        m.set_operand(found.site, 0, step);
-        inline(m, step, found.body);
+    let site = found.site;
+    let (state, root) = (m[found.body].parameters()[0], m[found.body].root());
+    let (order, results) = (m.post_order(found.body), m[root].operands().to_vec());
+    let mut values: Vec<InstructionId> =
+        (0..found.width(m)).map(|index| found.take_initial(m, index)).collect();
+    let mut known = Known::default();
+    for _ in 0..steps {
+        let mut made: FxHashMap<InstructionId, InstructionId> = FxHashMap::default();
+        for &i in order.iter().filter(|&&i| i != state && i != root) {
+            let value = match carried::element(m, i, state) {
+                Some(index) => values[index],
+                None => {
+                    let operands = m[i].operands().iter().map(|operand| made[operand]).collect();
+                    again(m, site, i, operands, &mut known)
+                }
+            };
+            made.insert(i, value);
+        }
+        values = results.iter().map(|result| made[result]).collect();
     }
-    inline(m, found.site, found.body);
+    for user in m[site].users().to_vec() {
+        if let Some(index) = carried::element(m, user, site) {
+            m.replace_all_uses(user, values[index]);
+            m.remove_instruction(user);
+        }
+    }
+    if !m[site].users().is_empty() || view::is_root(m, site) {
+        let whole = view::add(m, site, Op::tuple(), &values);
+        m.replace_all_uses(site, whole);
+    }
+    m.remove_instruction(site);
+}
+
+/// An instruction of the body beside the loop.
+fn again(
+    m: &mut Module,
+    site: InstructionId,
+    i: InstructionId,
+    operands: Vec<InstructionId>,
+    known: &mut Known,
+) -> InstructionId {
+    *known.entry((i, operands)).or_insert_with_key(|(_, operands)| {
+        let copy = m.copy_instruction(i, m[site].parent(), operands);
+        inherit_metadata(m, site, copy);
+        copy
+    })
 }

@@ -97,7 +97,7 @@ pub(crate) fn inline_with(
 }
 
 /// What has no place in the source of its own is where the call was.
-fn inherit_metadata(module: &mut Module, site: InstructionId, inlined: InstructionId) {
+pub(crate) fn inherit_metadata(module: &mut Module, site: InstructionId, inlined: InstructionId) {
     let Some(info) = module[site].info() else { return };
     let place = info.metadata.clone();
     if module[inlined].metadata().is_none_or(|own| *own == Default::default())
