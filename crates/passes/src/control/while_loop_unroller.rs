@@ -45,6 +45,10 @@ impl Pass for WhileLoopUnroller {
         let bodies = bodies(module, &computations);
         for computation in computations {
             for site in module.post_order(computation) {
+                // A reading of a loop's result goes with the loop.
+                if module.is_removed(site) {
+                    continue;
+                }
                 let Some(found) = carried::find(module, site) else { continue };
                 let inside = bodies.contains(&computation);
                 let Some(steps) = steps(module, &found, inside) else { continue };
