@@ -71,6 +71,11 @@ pub fn dims(m: &Module, i: InstructionId) -> Option<&Dims> {
     static_array(m, i).map(|shape| &shape.dims)
 }
 
+/// How many elements an array has; none if not all sizes are known.
+pub fn elements(m: &Module, i: InstructionId) -> i64 {
+    dims(m, i).map_or(0, |dims| dims.iter().product())
+}
+
 /// Whether both have the same type and sizes, layouts aside.
 pub fn same_shape(m: &Module, a: InstructionId, b: InstructionId) -> bool {
     m[a].shape.compatible(&m[b].shape)

@@ -59,10 +59,14 @@ fn steps_read_what_they_have_written() {
 fn rows_go_on_until_each_is_done() {
     check(UNTIL);
     check(UNTIL_SQUARE);
-    // What is asked for in two steps, and no row that goes on.
+    // What is asked for in another form, and no row that goes on.
     let other = UNTIL.replacen("dimensions={0}, to_apply=any", "dimensions={0,1}, to_apply=any", 1);
     let other = other.replacen("pred[] reduce(goes,", "pred[] reduce(parts,", 1);
     let parts = "parts = pred[40,100] reshape(goes)\n  never =";
-    check(&other.replacen("never =", parts, 1));
-    check(&UNTIL.replace("constant(9)", "constant(-1)"));
+    let other = other.replacen("never =", parts, 1);
+    assert!(other.contains("pred[] reduce(parts, never), dimensions={0,1}"));
+    check(&other);
+    let other = UNTIL.replace("constant(9)", "constant(-1)");
+    assert_ne!(other, UNTIL);
+    check(&other);
 }

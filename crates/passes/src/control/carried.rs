@@ -1,5 +1,6 @@
 //! What loops carry: the elements of a state that is a tuple, and giving a loop another state.
 
+use rustc_hash::FxHashSet;
 use rxla_hlo::op::While;
 use rxla_hlo::{ComputationId, InstructionId, Module, Op, Shape};
 
@@ -35,6 +36,20 @@ pub(crate) fn find(m: &Module, site: InstructionId) -> Option<Loop> {
         && !bound(m[body].root())
         && ![condition, body].iter().any(|&c| bound(m[c].parameters()[0]));
     (tuple && apart && free).then_some(Loop { site, condition, body })
+}
+
+/// The bodies of the loops in some computations that `suits` says.
+pub(crate) fn bodies(
+    m: &Module,
+    computations: &[ComputationId],
+    suits: impl Fn(InstructionId) -> bool,
+) -> FxHashSet<ComputationId> {
+    let instructions = computations.iter().flat_map(|&computation| m[computation].instructions());
+    let body = |&i: &InstructionId| match &m[i].op {
+        Op::While(op) if suits(i) => Some(op.body),
+        _ => None,
+    };
+    instructions.filter_map(body).collect()
 }
 
 fn is_sharded(m: &Module, i: InstructionId) -> bool {

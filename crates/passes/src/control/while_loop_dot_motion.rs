@@ -213,10 +213,6 @@ impl Steps {
     }
 }
 
-fn elements(m: &Module, i: InstructionId) -> i64 {
-    view::dims(m, i).map_or(0, |dims| dims.iter().product())
-}
-
 /// A product without batches, and for each operand what is contracted and what is not.
 fn product(m: &Module, i: InstructionId) -> Option<(&Dot, [Dims; 2])> {
     let Op::Dot(op) = &m[i].op else { return None };
@@ -237,7 +233,7 @@ fn has_few_rows(m: &Module, steps: &Steps, dot: InstructionId, side: usize) -> b
     let dims = view::dims(m, view::operand(m, dot, side)).expect("products are of arrays");
     let rows: i64 = free[side].iter().map(|&d| dims[d as usize]).product();
     rows <= MOST_ROWS
-        && elements(m, other) >= SMALLEST_MATRIX
+        && view::elements(m, other) >= SMALLEST_MATRIX
         && steps.is_fixed(m, other)
         && (side == 0 || free.iter().any(|dims| dims.is_empty()))
 }
@@ -336,7 +332,7 @@ fn after(m: &Module, steps: &Steps, element: usize, next: InstructionId) -> Opti
     let value = view::operand(m, dot, side);
     steps.stacked(m, value)?;
     // Not much more may be kept than what is made of it.
-    let small = elements(m, value) <= 8 * elements(m, dot);
+    let small = view::elements(m, value) <= 8 * view::elements(m, dot);
     small.then_some(Move::After { element, dot, side, kept: Kept { value, index, order } })
 }
 
@@ -363,7 +359,7 @@ fn sum(m: &Module, steps: &Steps, element: usize, next: InstructionId) -> Option
             (counter, steps.order(m, counter)?)
         }
     };
-    if elements(m, dot) < SMALLEST_MATRIX {
+    if view::elements(m, dot) < SMALLEST_MATRIX {
         return None;
     }
     let mut factors = Vec::new();
@@ -372,7 +368,7 @@ fn sum(m: &Module, steps: &Steps, element: usize, next: InstructionId) -> Option
             Some(row) if row.order == order => Factor::Row(row),
             _ => {
                 steps.stacked(m, value)?;
-                if elements(m, value) > elements(m, dot) || steps.is_fixed(m, value) {
+                if view::elements(m, value) > view::elements(m, dot) || steps.is_fixed(m, value) {
                     return None;
                 }
                 Factor::Kept(Kept { value, index, order })

@@ -232,13 +232,7 @@ pub(super) fn copy_outside(
             continue;
         }
         let operands: Vec<InstructionId> = m[top].operands().iter().map(|o| outside[o]).collect();
-        let (name, op, shape) = (m[top].name().to_owned(), m[top].op.clone(), m[top].shape.clone());
-        let info = m[top].info().cloned();
-        let parent = m[found.site].parent();
-        let made = m.add_instruction(parent, &name, op, shape, &operands);
-        if let Some(info) = info {
-            *m[made].info_mut() = info;
-        }
+        let made = m.copy_instruction(top, m[found.site].parent(), &operands);
         outside.insert(top, made);
     }
     outside[&i]

@@ -7,9 +7,9 @@
 //! stages of a Runge-Kutta method do for many systems side by side: then parts are known, and rows can be seen to have
 //! nothing to do with each other.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use rxla_base::Result;
-use rxla_hlo::{ComputationId, InstructionId, Module, Op};
+use rxla_hlo::{InstructionId, Module, Op};
 
 use super::carried::{self, Loop};
 use super::trip_count::trip_count;
@@ -26,9 +26,9 @@ const MOST_WRITTEN: usize = 512;
 /// Instructions of steps that read by number, of which more is left when they are written out.
 const MOST_NUMBERED: usize = 384;
 /// Elements of an array that is worth it.
-const LARGE: usize = 4096;
+const LARGE: i64 = 4096;
 /// Elements of what a product in such steps may have on one side.
-const SMALL_FACTOR: usize = 1024;
+const SMALL_FACTOR: i64 = 1024;
 
 impl Pass for WhileLoopUnroller {
     fn name(&self) -> &'static str {
@@ -42,7 +42,7 @@ impl Pass for WhileLoopUnroller {
     fn run(&self, module: &mut Module, cx: &Context) -> Result<u64> {
         let mut made = 0;
         let computations = unfused_computations(module);
-        let bodies = bodies(module, &computations);
+        let bodies = carried::bodies(module, &computations, |_| true);
         for computation in computations {
             for site in module.post_order(computation) {
                 // A reading of a loop's result goes with the loop.
@@ -52,10 +52,7 @@ impl Pass for WhileLoopUnroller {
                 let Some(found) = carried::find(module, site) else { continue };
                 let inside = bodies.contains(&computation);
                 let Some(steps) = steps(module, &found, inside) else { continue };
-                if module.instruction_capacity() > MAX_INSTRUCTIONS {
-                    return Ok(made);
-                }
-                if !cx.spend() {
+                if module.instruction_capacity() > MAX_INSTRUCTIONS || !cx.spend() {
                     return Ok(made);
                 }
                 unroll(module, &found, steps);
@@ -64,16 +61,6 @@ impl Pass for WhileLoopUnroller {
         }
         Ok(made)
     }
-}
-
-/// What loops run.
-fn bodies(m: &Module, computations: &[ComputationId]) -> FxHashSet<ComputationId> {
-    let instructions = computations.iter().flat_map(|&computation| m[computation].instructions());
-    let body = |&i: &InstructionId| match &m[i].op {
-        Op::While(op) => Some(op.body),
-        _ => None,
-    };
-    instructions.filter_map(body).collect()
 }
 
 /// How many steps are written out, if they are.
@@ -92,8 +79,8 @@ fn steps(m: &Module, found: &Loop, is_inside: bool) -> Option<usize> {
     let numbered = || {
         let numbers = body.iter().any(|&i| is_numbered(&m[i].op));
         let suit = |&i: &InstructionId| suits_numbers(m, i) || is_plain(&m[i].op);
-        let few = is_inside && written <= MOST_NUMBERED && changes_much(m, found);
-        few && numbers && body.iter().all(suit)
+        let worth = is_inside && written <= MOST_NUMBERED && changes_much(m, found);
+        worth && numbers && body.iter().all(suit)
     };
     (plain || numbered()).then_some(steps)
 }
@@ -123,17 +110,13 @@ fn is_numbered(op: &Op) -> bool {
 fn changes_much(m: &Module, found: &Loop) -> bool {
     let results = m[m[found.body].root()].operands().iter().enumerate();
     let mut changed = results.filter(|&(index, _)| !found.passes_through(m, index));
-    changed.any(|(_, &result)| elements(m, result).is_some_and(|count| count >= LARGE))
-}
-
-fn elements(m: &Module, i: InstructionId) -> Option<usize> {
-    view::static_array(m, i)?.element_count()
+    changed.any(|(_, &result)| view::elements(m, result) >= LARGE)
 }
 
 /// What may stand beside that: other passes do better with products of large arrays in a loop.
 fn suits_numbers(m: &Module, i: InstructionId) -> bool {
     let is_small = |number: usize| {
-        elements(m, view::operand(m, i, number)).is_some_and(|count| count <= SMALL_FACTOR)
+        (1..=SMALL_FACTOR).contains(&view::elements(m, view::operand(m, i, number)))
     };
     match &m[i].op {
         Op::Concatenate(_) | Op::Pad(_) | Op::Reduce(_) | Op::Reverse(_) | Op::Transpose(_) => true,

@@ -205,12 +205,8 @@ fn joined(factors: &[Factor]) -> Vec<Factor> {
 
 /// Whether an instruction only repeats what is smaller, so that any tile of it is made from that.
 pub(super) fn is_spread(m: &Module, id: InstructionId) -> bool {
-    matches!(m[id].op, Op::Broadcast(_)) && elements(m, m[id].operands()[0]) < elements(m, id)
-}
-
-/// How many elements an array has.
-pub(super) fn elements(m: &Module, id: InstructionId) -> i64 {
-    view::dims(m, id).map_or(0, |dims| dims.iter().product())
+    matches!(m[id].op, Op::Broadcast(_))
+        && view::elements(m, m[id].operands()[0]) < view::elements(m, id)
 }
 
 #[cfg(test)]

@@ -69,8 +69,7 @@ fn any_row(m: &Module, found: &Loop) -> Option<InstructionId> {
         }
         tested = view::operand(m, tested, 0);
     }
-    let scalar = view::dims(m, root)?.is_empty();
-    scalar.then_some(tested)
+    (tested != root && view::dims(m, root)?.is_empty()).then_some(tested)
 }
 
 /// The truth values that say of which rows a result is another than before.

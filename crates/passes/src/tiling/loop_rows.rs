@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use rxla_hlo::op::{PaddingDimension, SliceDimension};
 use rxla_hlo::{ArrayShape, Dims, ElementType, InstructionId, Module, Op};
 
-use super::axes::{Axes, Factor, elements, one, operand_dims, operands, whole};
+use super::axes::{Axes, Factor, one, operand_dims, operands, whole};
 use super::ending::Ending;
 use crate::control::carried::{Loop, element};
 use crate::view;
@@ -96,7 +96,7 @@ impl Rows {
             let size = match &m[id].op {
                 Op::GetTupleElement(_) | Op::Constant(_) | Op::Broadcast(_) | Op::Reshape(_) => 0,
                 Op::DynamicSlice(_) | Op::DynamicUpdateSlice(_) => 0,
-                _ => elements(m, id),
+                _ => view::elements(m, id),
             };
             list.iter().filter(|axes| is_cut(axes)).count() as i64 * size
         });
@@ -111,7 +111,7 @@ impl Rows {
             let within = !matches!(m[**id].op, Op::GetTupleElement(_)) && !records(**id);
             within && list.iter().any(is_cut)
         });
-        let widest = between.map(|(&id, _)| elements(m, id) * width(id)).max().unwrap_or(0);
+        let widest = between.map(|(&id, _)| view::elements(m, id) * width(id)).max().unwrap_or(0);
         let state: i64 = self
             .kept(m, found)
             .map(|(shape, _)| count(shape) * shape.element_type.byte_width() as i64)
@@ -331,7 +331,7 @@ fn common(m: &Module, id: InstructionId) -> Option<Vec<Axes>> {
         | Op::Dot(_) => {}
         _ => return None,
     }
-    if elements(m, id) > COMMON {
+    if view::elements(m, id) > COMMON {
         return None;
     }
     let count = m[id].operands().len();

@@ -4,7 +4,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use rxla_hlo::{ComputationId, InstructionId, Module, Op};
 
-use super::axes::{Axes, Factor, Refusal, Sides, elements, is_spread, one, operands, whole};
+use super::axes::{Axes, Factor, Refusal, Sides, is_spread, one, operands, whole};
 use crate::view;
 
 /// Elements from which on an array is large. What is smaller stays in a cache as it is.
@@ -84,7 +84,7 @@ impl Region {
     }
 
     fn small(&self, m: &Module) -> impl Iterator<Item = &(InstructionId, Axes)> {
-        self.inside.iter().filter(|(id, _)| elements(m, *id) < self.size)
+        self.inside.iter().filter(|(id, _)| view::elements(m, *id) < self.size)
     }
 
     fn merge(&mut self, other: Region) {
@@ -107,7 +107,7 @@ impl Region {
         let mut shares = false;
         let same = other.inside.iter().all(|(id, axes)| match self.axes(*id) {
             Some(own) => {
-                shares |= elements(m, *id) == self.size;
+                shares |= view::elements(m, *id) == self.size;
                 own == axes
             }
             None => true,
@@ -161,14 +161,14 @@ pub(super) fn find(m: &Module, computation: ComputationId) -> Vec<Region> {
                     let has = |region: &Region| region.contains(*id) || is_spread(m, *id);
                     regions.iter().any(|region| has(region) && region.takes(*user))
                 };
-                elements(m, *id) == region.size
+                view::elements(m, *id) == region.size
                     && (view::is_root(m, *id) || !m[*id].users().iter().all(served))
             })
         };
         let is_again = |region: &Region| {
             let shared = |id: &InstructionId| {
                 let owners = regions.iter().filter(|region| region.contains(*id)).count();
-                elements(m, *id) == region.size && !is_spread(m, *id) && owners > 1
+                view::elements(m, *id) == region.size && !is_spread(m, *id) && owners > 1
             };
             region.size < VERY_LARGE && region.inside.iter().any(|(id, _)| shared(id))
         };
@@ -231,13 +231,13 @@ fn trace(
         return None;
     }
     let operand = view::operand(m, id, side);
-    let size = elements(m, operand);
+    let size = view::elements(m, operand);
     let sides = Sides::of(dot).0;
     let (batch, summed) = sides[side];
     let [summed] = summed[..] else { return None };
     let dims = view::dims(m, operand)?;
     if size < LARGE
-        || elements(m, id) >= size
+        || view::elements(m, id) >= size
         || dims.contains(&0)
         || view::operand(m, id, 1 - side) == operand
     {
@@ -246,7 +246,7 @@ fn trace(
     let free: Vec<i64> =
         (0..dims.len() as i64).filter(|d| !batch.contains(d) && *d != summed).collect();
     let [free] = free[..] else { return None };
-    let width = elements(m, id) / (size / dims[summed as usize]);
+    let width = view::elements(m, id) / (size / dims[summed as usize]);
     let least = dims[free as usize].min(dims[summed as usize]);
     let batched = batch.iter().any(|&d| dims[d as usize] > 1);
     // Layers of a network without batches look alike, but there is as much in as between them.
@@ -379,7 +379,7 @@ impl Walk<'_> {
             Some(None) => return Ok(false),
             None => {}
         }
-        let large = elements(m, id) == self.size;
+        let large = view::elements(m, id) == self.size;
         let made_elsewhere = !large && self.others.iter().any(|other| other.contains(id));
         if self.left == 0 || made_elsewhere || view::has_control_edges(m, id) {
             self.known.insert(id, None);
@@ -418,7 +418,7 @@ impl Walk<'_> {
     /// Whether a product makes more than it reads, without much work, and a tile of it from tiles.
     fn is_source(&self, id: InstructionId, axes: &Axes) -> bool {
         let m = self.m;
-        let grows = m[id].operands().iter().all(|&operand| elements(m, operand) <= self.size);
+        let grows = m[id].operands().iter().all(|&operand| view::elements(m, operand) <= self.size);
         let has_rows = axes.iter().flatten().any(|factor| matches!(factor, Factor::Rows(_)));
         let Op::Dot(dot) = &m[id].op else { return false };
         let left = view::dims(m, view::operand(m, id, 0));

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use rxla_hlo::op::Reshape;
 use rxla_hlo::{BinaryKind, ComputationId, ElementType, InstructionId, Module, Op, Shape};
 
-use super::axes::{Axes, Factor, elements, is_spread, operands, tiled, whole};
+use super::axes::{Axes, Factor, is_spread, operands, tiled, whole};
 use super::body::{Body, Iterations, binary, number, sum};
 use super::region::{Region, Sink, Use};
 use super::tile::{Tile, parts, room, sizes};
@@ -24,7 +24,7 @@ struct Division {
 
 impl Division {
     fn of(m: &Module, region: &Region) -> Division {
-        let widest = region.inside.iter().filter(|(id, _)| elements(m, *id) == region.size);
+        let widest = region.inside.iter().filter(|(id, _)| view::elements(m, *id) == region.size);
         let width = widest.filter_map(|(id, _)| view::element_type(m, *id));
         let width = width.map(ElementType::byte_width).max().unwrap_or(4) as i64;
         let row = region.size / (region.batches * region.rows) * width;
@@ -282,8 +282,8 @@ fn is_made(m: &Module, id: InstructionId, axes: &Axes) -> bool {
     fn made(m: &Module, id: InstructionId, depth: u32) -> bool {
         match &m[id].op {
             Op::Iota(_) => true,
-            Op::Constant(_) => elements(m, id) == 1,
-            Op::Broadcast(_) if elements(m, m[id].operands()[0]) == 1 => true,
+            Op::Constant(_) => view::elements(m, id) == 1,
+            Op::Broadcast(_) if view::elements(m, m[id].operands()[0]) == 1 => true,
             Op::Unary(_)
             | Op::Binary(_)
             | Op::Compare(_)

@@ -11,12 +11,12 @@
 //! (`loop_rows.rs`). What all rows have in common, such as the number of the step, each block computes
 //! for itself, so it has to be small.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use rxla_base::Result;
 use rxla_hlo::op::Reduce;
-use rxla_hlo::{BinaryKind, ComputationId, InstructionId, Module, Op};
+use rxla_hlo::{BinaryKind, InstructionId, Module, Op};
 
-use super::axes::{Axes, Factor, elements, tiled, whole};
+use super::axes::{Axes, Factor, tiled, whole};
 use super::body::{Body, Iterations, binary, is_independent, number, truth};
 use super::ending::Ending;
 use super::loop_rows::{self, Rows};
@@ -65,7 +65,8 @@ impl Pass for WhileLoopRowTiling {
         let mut made = 0;
         let effects = Effects::of(module);
         let computations = unfused_computations(module);
-        let tiles = tiles(module, &computations);
+        // What is in the body of a loop that is shared out runs beside others already.
+        let tiles = carried::bodies(module, &computations, |site| is_independent(module, site));
         for computation in computations {
             if tiles.contains(&computation) {
                 continue;
@@ -87,16 +88,6 @@ impl Pass for WhileLoopRowTiling {
     }
 }
 
-/// The bodies of loops that are shared out: what is in them runs beside others already.
-fn tiles(m: &Module, computations: &[ComputationId]) -> FxHashSet<ComputationId> {
-    let instructions = computations.iter().flat_map(|&computation| m[computation].instructions());
-    let bodies = instructions.filter_map(|&id| match &m[id].op {
-        Op::While(op) if is_independent(m, id) => Some(op.body),
-        _ => None,
-    });
-    bodies.collect()
-}
-
 /// How a loop is cut, if that pays.
 fn rows(m: &Module, found: &Loop) -> Option<(Rows, Ending)> {
     let apart = |&user: &InstructionId| element(m, user, found.site).is_some();
@@ -109,6 +100,7 @@ fn rows(m: &Module, found: &Loop) -> Option<(Rows, Ending)> {
     let suits = |rows: &Rows| {
         let work = rows.work(m).saturating_mul(rows.count).saturating_mul(steps);
         let (size, _) = division(m, found, rows);
+        // Those with rows of their own only.
         let blocks = rows.count / size;
         let enough = blocks >= FEWEST_BLOCKS || (blocks > 1 && size * rows.work(m) >= MUCH_WORK);
         rows.count <= i64::from(i32::MAX)
@@ -345,7 +337,7 @@ fn given(block: &mut Tile<'_>, found: &Loop, rows: &Rows, order: &[InstructionId
             }
             Some(_) => continue,
             None => match view::constant(block.m, id) {
-                Some(literal) if elements(block.m, id) > 1 => {
+                Some(literal) if view::elements(block.m, id) > 1 => {
                     let literal = literal.clone();
                     block.m.add_constant(outside, literal)
                 }
