@@ -135,7 +135,7 @@ pub(crate) fn generate(
         depth: 0,
         open: Vec::new(),
         kept_slots: 0,
-        many_loops: calls::has_many_loops(plan),
+        loops: calls::Loops::of(plan),
     };
     driver.prologue(&mut builder, arguments, results);
     let early = match options.early {
@@ -212,8 +212,8 @@ struct Driver<'a> {
     open: Vec<kept::Open>,
     /// How many products have a slot for what stays packed.
     kept_slots: u32,
-    /// Whether there is much to loop over outside of the program's loops.
-    many_loops: bool,
+    /// How much there is to loop over.
+    loops: calls::Loops,
 }
 
 impl Driver<'_> {

@@ -17,6 +17,10 @@ const DRIVER_LIMIT: usize = 2_000;
 /// function of its own, so that equal ones are one, several are compiled at a time, and the driver
 /// is glue, which is compiled fast: what runs once does not notice a call.
 const FEW_LOOPS: usize = 4;
+/// As many may stand in the program's own loops. With more of them those get functions whose work is so much that
+/// a call does not count.
+const FEW_LOOPS_WITHIN: usize = 16;
+const CALLED_WORK: u64 = 128;
 /// Work of an instruction on scalars that always stands in the driver: simple operations, of which a mathematical
 /// function has many.
 const LIGHT_WORK: u64 = 4;
@@ -109,13 +113,12 @@ impl Driver<'_> {
 
     /// Whether small work stands in the driver at this place.
     fn belongs(&self, compute: &Compute, work: u64) -> bool {
-        if self.depth > 0 {
-            return true;
+        match (self.depth > 0, is_scalar(self.plan, compute)) {
+            (true, true) => true,
+            (true, false) => work < CALLED_WORK || self.loops.within <= FEW_LOOPS_WITHIN,
+            (false, true) => work <= LIGHT_WORK || self.heavy < FEW_HEAVY,
+            (false, false) => self.loops.outside <= FEW_LOOPS,
         }
-        if is_scalar(self.plan, compute) {
-            return work <= LIGHT_WORK || self.heavy < FEW_HEAVY;
-        }
-        !self.many_loops
     }
 
     /// Writes the instruction into the driver.
@@ -375,17 +378,38 @@ fn is_scalar(plan: &Plan, compute: &Compute) -> bool {
     all.all(|value| in_register(&plan.values[value].shape))
 }
 
-/// Whether a block, the loops in it aside, has more than [`FEW_LOOPS`] steps that need loops.
-pub(super) fn has_many_loops(plan: &Plan) -> bool {
-    fn count(plan: &Plan, block: &Block) -> usize {
-        let steps = block.steps.iter().map(|step| match step {
-            Step::Compute(compute) => usize::from(!is_scalar(plan, compute)),
-            Step::While(_) => 0,
-            Step::Conditional(step) => step.branches.iter().map(|b| count(plan, b)).sum(),
-        });
-        steps.sum()
+/// How many steps of a program need loops.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Loops {
+    /// Outside of the program's own loops.
+    outside: usize,
+    /// In those.
+    within: usize,
+}
+
+impl Loops {
+    pub(super) fn of(plan: &Plan) -> Loops {
+        let mut loops = Loops::default();
+        loops.count(plan, &plan.entry, false);
+        loops
     }
-    count(plan, &plan.entry) > FEW_LOOPS
+
+    fn count(&mut self, plan: &Plan, block: &Block, within: bool) {
+        for step in &block.steps {
+            match step {
+                Step::Compute(compute) if is_scalar(plan, compute) => {}
+                Step::Compute(_) if within => self.within += 1,
+                Step::Compute(_) => self.outside += 1,
+                Step::While(step) => {
+                    self.count(plan, &step.condition, true);
+                    self.count(plan, &step.body, true);
+                }
+                Step::Conditional(step) => {
+                    step.branches.iter().for_each(|branch| self.count(plan, branch, within));
+                }
+            }
+        }
+    }
 }
 
 /// An array of addresses.
@@ -400,4 +424,59 @@ pub(super) fn list(b: &mut Builder, addresses: &[Value]) -> Value {
 
 fn values(leaves: &[Leaf]) -> impl Iterator<Item = ValueId> + use<> {
     crate::plan::arrays(leaves).into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use rxla_hlo::text::{ParseOptions, parse};
+
+    /// The functions of a program whose loop computes `count` sines of arrays and as many of numbers.
+    fn functions(count: usize, size: usize) -> usize {
+        let mut steps = String::new();
+        for number in 0..count {
+            let next = number + 1;
+            write!(
+                steps,
+                "x{next} = f32[{size}] sine(x{number})
+                 y{next} = f32[] sine(y{number})\n"
+            )
+            .unwrap();
+        }
+        let state = format!("(s32[], f32[{size}], f32[])");
+        let text = format!(
+            "HloModule loop
+             body {{
+               p = {state} parameter(0)
+               i = s32[] get-tuple-element(p), index=0
+               x0 = f32[{size}] get-tuple-element(p), index=1
+               y0 = f32[] get-tuple-element(p), index=2
+               one = s32[] constant(1)
+               j = s32[] add(i, one)
+               {steps}
+               ROOT t = {state} tuple(j, x{count}, y{count})
+             }}
+             condition {{
+               p = {state} parameter(0)
+               i = s32[] get-tuple-element(p), index=0
+               n = s32[] constant(5)
+               ROOT c = pred[] compare(i, n), direction=LT
+             }}
+             ENTRY e {{
+               p = {state} parameter(0)
+               ROOT w = {state} while(p), condition=condition, body=body
+             }}"
+        );
+        let module = parse(&text, &ParseOptions::default()).unwrap().module;
+        crate::lower(&module).unwrap().kernels.functions.len()
+    }
+
+    #[test]
+    fn a_body_of_many_loops_calls_functions() {
+        assert_eq!(functions(10, 100), 1, "a short body stands in the driver");
+        // What computes the same is one function.
+        assert_eq!(functions(20, 100), 2);
+        assert_eq!(functions(20, 2), 1, "less work than a call is worth");
+    }
 }
