@@ -27,6 +27,7 @@ pub(super) const RULES: &[NamedRule] = rules! {
         compare_iota_with_bound,
         compare_abs_below_zero,
         compare_nots,
+        compare_repeated,
     ],
 };
 
@@ -221,7 +222,7 @@ fn compare_xor_with_zero(m: &mut Module, i: InstructionId) -> Option<Instruction
     compare(m, i, found.direction, [x, y])
 }
 
-/// `convert(p) != 0 => p`, `convert(p) == 0 => ~p`, of truth values
+/// `convert(p) != 0 => p`, `convert(p) < 1 => ~p`, and so on, of truth values
 fn compare_converted_truth(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
     let found = comparison(m, i)?;
     let Op::Convert(_) = m[found.x].op else { return None };
@@ -234,9 +235,9 @@ fn compare_converted_truth(m: &mut Module, i: InstructionId) -> Option<Instructi
     let one = view::is_number(m, found.y, 1.0);
     match found.direction {
         Ne | Gt if zero => Some(p),
-        Eq if one => Some(p),
+        Eq | Ge if one => Some(p),
         Eq | Le if zero => Some(view::add_same(m, i, Op::unary(Not), &[p])),
-        Ne if one => Some(view::add_same(m, i, Op::unary(Not), &[p])),
+        Ne | Lt if one => Some(view::add_same(m, i, Op::unary(Not), &[p])),
         Eq | Ne | Lt | Le | Gt | Ge => None,
     }
 }
@@ -308,4 +309,21 @@ fn compare_nots(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
     let (x, y) = (view::unary(m, found.x, Not)?, view::unary(m, found.y, Not)?);
     (integer(m, x).is_some() || found.element_type == ElementType::Pred).then_some(())?;
     compare(m, i, found.direction, [y, x])
+}
+
+/// `broadcast(x) < broadcast(y) => broadcast(x < y)`, or a constant that is the same everywhere
+fn compare_repeated(m: &mut Module, i: InstructionId) -> Option<InstructionId> {
+    let found = comparison(m, i)?;
+    let Op::Broadcast(repeat) = m[found.x].op.clone() else { return None };
+    let x = view::operand(m, found.x, 0);
+    (view::elements(m, x) < view::elements(m, i)).then_some(())?;
+    let y = match (&m[found.y].op, view::splat(m, found.y)) {
+        (_, Some(number)) => view::splat_value(m, x, number),
+        (Op::Broadcast(other), None) if *other == repeat => view::operand(m, found.y, 0),
+        _ => return None,
+    };
+    view::same_shape(m, x, y).then_some(())?;
+    let op = m[i].op.clone();
+    let compared = view::add(m, x, op, &[x, y]);
+    Some(view::add_same(m, i, repeat, &[compared]))
 }

@@ -20,6 +20,7 @@ mod scatters;
 mod select;
 mod slices;
 mod structure;
+mod updates;
 
 use rxla_base::Result;
 use rxla_hlo::Module;
@@ -46,6 +47,7 @@ pub const TABLES: &[&[NamedRule]] = &[
     reductions::RULES,
     places::RULES,
     structure::RULES,
+    updates::RULES,
 ];
 
 impl Pass for AlgebraicSimplifier {

@@ -122,7 +122,12 @@ fn without(dimension: i64, vector: i64) -> usize {
 }
 
 /// The dimension along which a component of indices counts from 0, as one without their vectors.
-fn counted(m: &Module, indices: InstructionId, vector: i64, component: usize) -> Option<usize> {
+pub(super) fn counted(
+    m: &Module,
+    indices: InstructionId,
+    vector: i64,
+    component: usize,
+) -> Option<usize> {
     let mut part = indices;
     if let Op::Concatenate(op) = &m[indices].op {
         let parts = m[indices].operands();
