@@ -500,8 +500,11 @@ fn gather(g: &mut Generator, scope: &mut Scope) -> Option<InstructionId> {
     g.add(scope, Box::new(op), &[x, indices])
 }
 
-/// Rows added at numbers.
+/// Rows added at numbers, or updates that are wanted or not.
 fn scatter(g: &mut Generator, scope: &mut Scope) -> Option<InstructionId> {
+    if g.random.once_in(2) {
+        return updated_rows(g, scope);
+    }
     let x = g.any_where(scope, |shape| shape.rank() > 0)?;
     let shape = g.shape_of(x);
     let count = g.random.between(1, 4);
@@ -520,6 +523,55 @@ fn scatter(g: &mut Generator, scope: &mut Scope) -> Option<InstructionId> {
         ..Scatter::default()
     };
     g.add(scope, Box::new(op), &[x, indices, updates])
+}
+
+/// Something in each row that is updated, once or twice, or not at all in rows of which it is not wanted, as loops under
+/// `vmap` have it.
+fn updated_rows(g: &mut Generator, scope: &mut Scope) -> Option<InstructionId> {
+    let x = g.any_where(scope, |shape| shape.rank() > 1 && shape.dims[1] > 1)?;
+    let shape = g.shape_of(x);
+    let along: Dims = if g.random.once_in(3) { Dims::new() } else { [0].into_iter().collect() };
+    let sizes: Dims = along.iter().map(|_| shape.dims[0]).collect();
+    let choice = g.of_shape_or_constant(scope, &ArrayShape::new(ElementType::Pred, sizes))?;
+    let all = Shape::array(ElementType::Pred, shape.dims.clone());
+    let choice = g.add_shaped(scope, Op::broadcast(along), all, &[choice])?;
+    let mut updated = updated_row(g, scope, x)?;
+    // What calls is there from here on.
+    if g.random.once_in(2) {
+        updated = updated_row(g, scope, updated).unwrap_or(updated);
+    }
+    let sides = if g.random.once_in(2) { [updated, x] } else { [x, updated] };
+    g.add(scope, Select {}, &[choice, sides[0], sides[1]]).or(Some(updated))
+}
+
+/// One element of each row updated, at the same place or not.
+fn updated_row(g: &mut Generator, scope: &mut Scope, x: InstructionId) -> Option<InstructionId> {
+    let shape = g.shape_of(x);
+    let mut part = shape.clone();
+    part.dims[1] = 1;
+    if g.random.once_in(3) {
+        let part = g.of_shape_or_constant(scope, &part)?;
+        let mut operands = vec![x, part];
+        operands.extend(g.starts(scope, shape.rank())?);
+        return g.add(scope, DynamicUpdateSlice {}, &operands);
+    }
+    part.dims.remove(1);
+    let part = g.of_shape_or_constant(scope, &part)?;
+    let indices = ArrayShape::new(ElementType::S32, [shape.dims[0], 1]);
+    let indices = g.of_shape_or_constant(scope, &indices)?;
+    let kind = g.random.pick(REDUCERS);
+    let to_apply = g.module.add_scalar_computation(kind, shape.element_type).ok()?;
+    let op = Scatter {
+        update_window_dims: (1..shape.rank() as i64 - 1).collect(),
+        inserted_window_dims: [1].into_iter().collect(),
+        scatter_dims_to_operand_dims: [1].into_iter().collect(),
+        input_batching_dims: [0].into_iter().collect(),
+        scatter_indices_batching_dims: [0].into_iter().collect(),
+        index_vector_dim: 1,
+        to_apply,
+        ..Scatter::default()
+    };
+    g.add(scope, Box::new(op), &[x, indices, part])
 }
 
 fn sort(g: &mut Generator, scope: &mut Scope) -> Option<InstructionId> {
