@@ -240,6 +240,50 @@ def projectiles_vmap():
 
 
 @workload("loops", tolerance=1e-4)
+def growths_recorded_vmap():
+    """1000 values that grow until they are large, each with all that it has been."""
+    def grow(start):
+        def body(state):
+            step, x, record = state
+            return step + 1, x * np.float32(1.02) + np.float32(0.01) * jnp.sin(x), record.at[step].set(x)
+
+        go_on = lambda state: (state[0] < 200) & (jnp.abs(state[1]) < 3)
+        return lax.while_loop(go_on, body, (jnp.int32(0), start, jnp.zeros(200, jnp.float32)))[2]
+
+    return jax.vmap(grow), [uniform(1000, low=0.2, high=2.0)]
+
+
+@workload("loops")
+def insertion_sort_vmap():
+    """256 rows of 64 numbers sorted by hand: a while within a loop, which moves one number after the other."""
+    def sort(x):
+        def insert(i, x):
+            value = x[i]
+            smaller = lambda state: (state[0] > 0) & (state[1][jnp.maximum(state[0] - 1, 0)] > value)
+            move = lambda state: (state[0] - 1, state[1].at[state[0]].set(state[1][state[0] - 1]))
+            place, x = lax.while_loop(smaller, move, (i, x))
+            return x.at[place].set(value)
+
+        return lax.fori_loop(1, x.shape[0], insert, x)
+
+    return jax.vmap(sort), [normal(256, 64)]
+
+
+@workload("loops")
+def kept_in_scan():
+    """What is above zero of 2000 numbers, put one after the other into an array."""
+    def program(x):
+        def body(state, value):
+            array, count = state
+            keep = value > 0
+            return (jnp.where(keep, array.at[count].set(value), array), count + keep), None
+
+        return lax.scan(body, (jnp.zeros(4096, jnp.float32), jnp.int32(0)), x)[0]
+
+    return program, [normal(2000)]
+
+
+@workload("loops", tolerance=1e-4)
 def ode_rk45_lorenz():
     """Dormand-Prince with a step that adapts: a while whose body is a hundred small operations."""
     table = [
