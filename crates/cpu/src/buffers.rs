@@ -16,8 +16,9 @@ mod turns;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use rxla_hlo::{ArrayShape, ElementType};
+use smallvec::SmallVec;
 
-use crate::liveness::{FOREVER, Range, ranges};
+use crate::liveness::{FOREVER, Range, parts};
 use crate::place::place;
 use crate::plan::{Block, Compute, Leaf, Origin, Plan, Step, ValueId};
 use turns::Turning;
@@ -212,10 +213,12 @@ struct Assignment<'a> {
     plan: &'a Plan,
     donated: &'a [(usize, usize)],
     care: Care,
-    ranges: FxHashMap<ValueId, Range>,
+    /// When each value is alive.
+    parts: FxHashMap<ValueId, SmallVec<[Range; 1]>>,
     pieces: Vec<Piece>,
     classes: Vec<Class>,
-    /// The piece of each value that lives in memory which may be merged.
+    /// The piece of each value that lives in memory which may be merged, its first if it has several. Those have
+    /// numbers one after the other.
     piece_of: FxHashMap<ValueId, u32>,
     /// Pairs of pieces, the first of which ends where the second begins, that may share memory
     /// although they meet.
@@ -238,7 +241,7 @@ impl<'a> Assignment<'a> {
             plan,
             donated,
             care,
-            ranges: ranges(plan),
+            parts: parts(plan),
             pieces: Vec::new(),
             classes: Vec::new(),
             piece_of: FxHashMap::default(),
@@ -284,10 +287,24 @@ impl<'a> Assignment<'a> {
         if let Some(&piece) = self.piece_of.get(&value) {
             return Some(piece);
         }
-        let range = self.ranges[&value];
-        let piece = self.new_piece(range, self.bytes(value));
+        let bytes = self.bytes(value);
+        let parts = self.parts[&value].clone();
+        let piece = self.new_piece(parts[0], bytes);
+        for &part in &parts[1..] {
+            let more = self.new_piece(part, bytes);
+            self.unite(piece, more);
+        }
         self.piece_of.insert(value, piece);
         Some(piece)
+    }
+
+    /// The piece of a value for the time in which something reads it.
+    fn piece_at(&mut self, value: ValueId, position: u32) -> Option<u32> {
+        let piece = self.piece(value)?;
+        let read = 2 * position + 1;
+        let part = |part: &Range| part.start <= read && read <= part.end;
+        let part = self.parts[&value].iter().position(part).unwrap_or(0);
+        Some(piece + part as u32)
     }
 
     /// Makes pieces of everything and notes what is wanted where.
@@ -317,7 +334,7 @@ impl<'a> Assignment<'a> {
     }
 
     fn want(&mut self, position: u32, value: ValueId, target: u32, kind: WantKind) {
-        if let Some(piece) = self.piece(value) {
+        if let Some(piece) = self.piece_at(value, position) {
             self.may_meet.insert((piece, target));
         }
         self.wants.push(Want { position, value, target, kind });
@@ -371,16 +388,15 @@ impl<'a> Assignment<'a> {
                 {
                     continue;
                 }
+                let Some(piece) = self.piece_at(value, compute.position) else { continue };
                 // One that is read later on is not asked about: asking costs.
-                if self.ranges[&value].end != 2 * compute.position + 1 {
+                if self.pieces[piece as usize].range.end != 2 * compute.position + 1 {
                     continue;
                 }
                 // An operand may occur several times; each occurrence must allow it.
                 let mut same = (index..compute.operands.len())
                     .filter(|&other| compute.operands[other] == operand);
-                if let Some(piece) = self.piece(value)
-                    && same.all(|other| in_place(compute, other, number))
-                {
+                if same.all(|other| in_place(compute, other, number)) {
                     self.may_meet.insert((piece, result_piece));
                     self.in_place.push((piece, result_piece));
                 }

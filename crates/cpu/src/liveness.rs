@@ -5,8 +5,12 @@
 //! step overlap, as they must unless the step may work in place.
 //!
 //! A value that a loop reads but does not make lives until the loop's end.
+//!
+//! Of the branches of a conditional one runs, though they stand one after the other in time. A value that
+//! is read in branches and not after them lives up to them, and in each until its last reader there.
 
 use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
 
 use crate::plan::{Block, Leaf, Origin, Plan, Step, ValueId};
 
@@ -22,14 +26,16 @@ pub const FOREVER: u32 = u32::MAX;
 
 /// The range of each value that the plan mentions.
 pub fn ranges(plan: &Plan) -> FxHashMap<ValueId, Range> {
-    let mut walk = Walk { plan, loops: Vec::new(), known: FxHashMap::default() };
-    for leaf in &plan.parameters {
-        if let Leaf::Array(value) = leaf {
-            walk.define(*value, 0);
-        }
-    }
-    walk.block(&plan.entry);
-    walk.known.into_iter().map(|(value, known)| (value, known.range)).collect()
+    let known = Walk::through(plan).known.into_iter();
+    known.map(|(value, known)| (value, known.range)).collect()
+}
+
+/// The range of each value, in parts if it is read in branches last.
+pub fn parts(plan: &Plan) -> FxHashMap<ValueId, SmallVec<[Range; 1]>> {
+    let walk = Walk::through(plan);
+    let forks = &walk.forks;
+    let known = walk.known.iter();
+    known.map(|(&value, known)| (value, known.parts(forks))).collect()
 }
 
 struct Walk<'a> {
@@ -37,18 +43,65 @@ struct Walk<'a> {
     /// Where the loops that are open end.
     loops: Vec<u32>,
     known: FxHashMap<ValueId, Known>,
+    /// By their heads, so that what stands in a branch comes after the conditional it stands in.
+    forks: Vec<Fork>,
+}
+
+/// Where a conditional begins, and where its branches end.
+struct Fork {
+    head: u32,
+    ends: Vec<u32>,
 }
 
 struct Known {
     range: Range,
+    /// When it is read.
+    reads: SmallVec<[u32; 2]>,
     /// How many loops were open where it was defined.
     depth: usize,
 }
 
-impl Walk<'_> {
+impl Known {
+    fn parts(&self, forks: &[Fork]) -> SmallVec<[Range; 1]> {
+        let mut parts: SmallVec<[Range; 1]> = smallvec![self.range];
+        let first = forks.partition_point(|fork| 2 * fork.head < self.range.start);
+        for fork in forks[first..].iter().take_while(|fork| 2 * fork.head + 1 < self.range.end) {
+            let Some(&last) = fork.ends.last() else { continue };
+            let ends_there = |part: &Range| {
+                let before = part.start <= 2 * fork.head && 2 * fork.head + 1 < part.end;
+                before && part.end <= 2 * last + 1
+            };
+            let Some(at) = parts.iter().position(ends_there) else { continue };
+            parts[at].end = 2 * fork.head + 1;
+            let mut begin = fork.head + 1;
+            for &end in &fork.ends {
+                let branch = 2 * begin..=2 * end + 1;
+                let reads = self.reads.iter().filter(|read| branch.contains(read));
+                parts.extend(reads.max().map(|&end| Range { start: 2 * begin, end }));
+                begin = end + 1;
+            }
+        }
+        parts
+    }
+}
+
+impl<'a> Walk<'a> {
+    fn through(plan: &'a Plan) -> Walk<'a> {
+        let (loops, known, forks) = (Vec::new(), FxHashMap::default(), Vec::new());
+        let mut walk = Walk { plan, loops, known, forks };
+        for leaf in &plan.parameters {
+            if let Leaf::Array(value) = leaf {
+                walk.define(*value, 0);
+            }
+        }
+        walk.block(&plan.entry);
+        walk
+    }
+
     fn define(&mut self, value: ValueId, time: u32) {
         let range = Range { start: time, end: time + 1 };
-        self.known.entry(value).or_insert(Known { range, depth: self.loops.len() });
+        let depth = self.loops.len();
+        self.known.entry(value).or_insert(Known { range, reads: SmallVec::new(), depth });
     }
 
     fn read(&mut self, value: ValueId, time: u32) {
@@ -59,12 +112,14 @@ impl Walk<'_> {
             Origin::Step => (time & !1, self.loops.len()),
         };
         let range = Range { start, end: start };
-        let known = self.known.entry(value).or_insert(Known { range, depth });
+        let unread = Known { range, reads: SmallVec::new(), depth };
+        let known = self.known.entry(value).or_insert(unread);
         let time = match self.loops.get(known.depth) {
             Some(&end) => time.max(2 * end + 1),
             None => time,
         };
         known.range.end = known.range.end.max(time);
+        known.reads.push(time);
     }
 
     fn block(&mut self, block: &Block) {
@@ -106,6 +161,8 @@ impl Walk<'_> {
                 }
                 Step::Conditional(step) => {
                     self.read(step.index, 2 * step.head + 1);
+                    let ends = step.branches.iter().map(|branch| branch.end).collect();
+                    self.forks.push(Fork { head: step.head, ends });
                     step.branches.iter().for_each(|branch| self.block(branch));
                     for &result in &step.results {
                         self.define(result, 2 * step.end);

@@ -174,3 +174,82 @@ fn calls_share_their_slots() {
         1
     );
 }
+
+/// Of branches one runs: what others read may be overwritten, but not what comes after them reads.
+#[test]
+fn branches_have_the_memory_of_what_they_read() {
+    let text = "HloModule m
+        put { p = (s32[], f32[64], f32[64]) parameter(0)
+          i = s32[] get-tuple-element(p), index=0
+          a = f32[64] get-tuple-element(p), index=1
+          b = f32[64] get-tuple-element(p), index=2
+          n = f32[] convert(i)
+          n1 = f32[1] reshape(n)
+          c = f32[64] dynamic-update-slice(a, n1, i)
+          ROOT t = (f32[64], f32[64]) tuple(c, b) }
+        exchange { p = (s32[], f32[64], f32[64]) parameter(0)
+          a = f32[64] get-tuple-element(p), index=1
+          b = f32[64] get-tuple-element(p), index=2
+          ROOT t = (f32[64], f32[64]) tuple(b, a) }
+        sum { p = (f32[64], f32[64]) parameter(0)
+          a = f32[64] get-tuple-element(p), index=0
+          b = f32[64] get-tuple-element(p), index=1
+          c = f32[64] add(a, b)
+          ROOT t = (f32[64], f32[64]) tuple(c, b) }
+        turn { p = (f32[64], f32[64]) parameter(0)
+          a = f32[64] get-tuple-element(p), index=0
+          c = f32[64] reverse(a), dimensions={0}
+          ROOT t = (f32[64], f32[64]) tuple(a, c) }
+        choose { p = (s32[], f32[64], f32[64]) parameter(0)
+          a = f32[64] get-tuple-element(p), index=1
+          b = f32[64] get-tuple-element(p), index=2
+          first = f32[1] slice(a), slice={[0:1]}
+          number = f32[] reshape(first)
+          limit = f32[] constant(2)
+          is = pred[] compare(number, limit), direction=LT
+          q = (f32[64], f32[64]) tuple(a, b)
+          ROOT t = (f32[64], f32[64]) conditional(is, q, q), true_computation=sum, false_computation=turn }
+        double { p = (s32[], f32[64], f32[64]) parameter(0)
+          a = f32[64] get-tuple-element(p), index=1
+          ROOT t = (f32[64], f32[64]) tuple(a, a) }
+        body { s = (s32[], f32[64], f32[64]) parameter(0)
+          i = s32[] get-tuple-element(s), index=0
+          a = f32[64] get-tuple-element(s), index=1
+          one = s32[] constant(1)
+          j = s32[] add(i, one)
+          five = s32[] constant(5)
+          r = s32[] remainder(i, five)
+          t = (f32[64], f32[64]) conditional(r, s, s, s, s), branch_computations={put, exchange, choose, double}
+          c = f32[64] get-tuple-element(t), index=0
+          d = f32[64] get-tuple-element(t), index=1
+          ROOT next = (s32[], f32[64], f32[64]) tuple(j, c, d) }
+        bodyafter { s = (s32[], f32[64], f32[64]) parameter(0)
+          i = s32[] get-tuple-element(s), index=0
+          a = f32[64] get-tuple-element(s), index=1
+          one = s32[] constant(1)
+          j = s32[] add(i, one)
+          four = s32[] constant(4)
+          r = s32[] remainder(i, four)
+          t = (f32[64], f32[64]) conditional(r, s, s, s, s), branch_computations={put, exchange, choose, double}
+          c = f32[64] get-tuple-element(t), index=0
+          d = f32[64] get-tuple-element(t), index=1
+          e = f32[64] subtract(c, a)
+          f = f32[64] maximum(d, e)
+          ROOT next = (s32[], f32[64], f32[64]) tuple(j, c, f) }
+        condition { s = (s32[], f32[64], f32[64]) parameter(0)
+          i = s32[] get-tuple-element(s), index=0
+          n = s32[] constant(23)
+          ROOT c = pred[] compare(i, n), direction=LT }
+        ENTRY e {
+          x = f32[64] parameter(0)
+          zero = s32[] constant(0)
+          y = f32[64] reverse(x), dimensions={0}
+          s = (s32[], f32[64], f32[64]) tuple(zero, x, y)
+          v = (s32[], f32[64], f32[64]) while(s), condition=condition, body=body
+          w = (s32[], f32[64], f32[64]) while(s), condition=condition, body=bodyafter
+          once = (f32[64], f32[64]) conditional(zero, s, s, s), branch_computations={put, exchange, choose}
+          ROOT r = ((s32[], f32[64], f32[64]), (s32[], f32[64], f32[64]), (f32[64], f32[64])) tuple(v, w, once)
+        }";
+    let numbers: Vec<String> = (0..64).map(|i| format!("{}", (i * 7 % 11) as f32 / 8.0)).collect();
+    check(text, &[&format!("f32[64]{{0}} {{{}}}", numbers.join(", "))]);
+}
