@@ -283,6 +283,43 @@ def kept_in_scan():
     return program, [normal(2000)]
 
 
+@workload("loops")
+def heap_pushes():
+    """200 numbers put into a heap one after the other, each of which rises to its place."""
+    def program(x):
+        def push(state, value):
+            heap, count = state
+
+            def rise(state):
+                heap, at = state
+                above = (at - 1) // 2
+                return heap.at[at].set(heap[above]).at[above].set(heap[at]), above
+
+            rises = lambda state: (state[1] > 0) & (state[0][(state[1] - 1) // 2] > state[0][state[1]])
+            heap, _ = lax.while_loop(rises, rise, (heap.at[count].set(value), count))
+            return (heap, count + 1), None
+
+        return lax.scan(push, (jnp.zeros(65536, jnp.float32), jnp.int32(0)), x)[0][0]
+
+    return program, [normal(200)]
+
+
+@workload("loops")
+def remembered_by_cond():
+    """200 numbers computed if they are not yet in a table, and put there."""
+    def program(x):
+        def look(state, value):
+            table, total = state
+            place = (jnp.abs(value) * 50).astype(jnp.int32)
+            new = lambda table: (table.at[place].set(jnp.sqrt(jnp.abs(value))), jnp.sqrt(jnp.abs(value)))
+            table, found = lax.cond(table[place] > 0, lambda table: (table, table[place]), new, table)
+            return (table, total + found), None
+
+        return lax.scan(look, (jnp.zeros(65536, jnp.float32), jnp.float32(0)), x)[0]
+
+    return program, [normal(200)]
+
+
 @workload("loops", tolerance=1e-4)
 def ode_rk45_lorenz():
     """Dormand-Prince with a step that adapts: a while whose body is a hundred small operations."""
