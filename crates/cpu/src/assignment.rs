@@ -10,15 +10,15 @@ use crate::liveness::{FOREVER, Range, ranges};
 use crate::marks::label;
 use crate::plan::{Block, Leaf, Origin, Plan, Step, ValueId};
 
-/// One line for each value: its place, its size, from which half step to which it is needed, its
-/// shape, and what computes it.
+/// A line for each value, or for each branch that reads it last: its place, its size, from which half
+/// step to which it is needed, its shape, and what computes it.
 pub(crate) fn describe(module: &Module, plan: &Plan, buffers: &Buffers) -> String {
     let ranges = ranges(plan);
     let mut makers = FxHashMap::default();
     collect(&plan.entry, &mut makers);
     let mut rows = Vec::new();
     for (value, known) in plan.values.iter() {
-        let (Some(place), Some(&range)) = (buffers.find(value), ranges.get(&value)) else {
+        let (Some(place), Some(ranges)) = (buffers.find(value), ranges.get(&value)) else {
             continue;
         };
         let maker = match (&known.origin, makers.get(&value)) {
@@ -28,7 +28,10 @@ pub(crate) fn describe(module: &Module, plan: &Plan, buffers: &Buffers) -> Strin
             (Origin::Step, None) => "carried by a loop".to_owned(),
         };
         let bytes = known.shape.byte_size().unwrap_or(0) as u64;
-        rows.push((order(place), range, place, bytes, known.shape.to_string(), maker));
+        for &range in ranges {
+            let (shape, maker) = (known.shape.to_string(), maker.clone());
+            rows.push((order(place), range, place, bytes, shape, maker));
+        }
     }
     rows.sort_by_key(|row| (row.0, row.1.start, row.1.end));
     let peak = rows

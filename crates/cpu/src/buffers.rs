@@ -16,9 +16,8 @@ mod turns;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use rxla_hlo::{ArrayShape, ElementType};
-use smallvec::SmallVec;
 
-use crate::liveness::{FOREVER, Range, parts};
+use crate::liveness::{FOREVER, Range, Ranges, ranges};
 use crate::place::place;
 use crate::plan::{Block, Compute, Leaf, Origin, Plan, Step, ValueId};
 use turns::Turning;
@@ -214,7 +213,7 @@ struct Assignment<'a> {
     donated: &'a [(usize, usize)],
     care: Care,
     /// When each value is alive.
-    parts: FxHashMap<ValueId, SmallVec<[Range; 1]>>,
+    ranges: FxHashMap<ValueId, Ranges>,
     pieces: Vec<Piece>,
     classes: Vec<Class>,
     /// The piece of each value that lives in memory which may be merged, its first if it has several. Those have
@@ -241,7 +240,7 @@ impl<'a> Assignment<'a> {
             plan,
             donated,
             care,
-            parts: parts(plan),
+            ranges: ranges(plan),
             pieces: Vec::new(),
             classes: Vec::new(),
             piece_of: FxHashMap::default(),
@@ -288,10 +287,10 @@ impl<'a> Assignment<'a> {
             return Some(piece);
         }
         let bytes = self.bytes(value);
-        let parts = self.parts[&value].clone();
-        let piece = self.new_piece(parts[0], bytes);
-        for &part in &parts[1..] {
-            let more = self.new_piece(part, bytes);
+        let ranges = self.ranges[&value].clone();
+        let piece = self.new_piece(ranges[0], bytes);
+        for &range in &ranges[1..] {
+            let more = self.new_piece(range, bytes);
             self.unite(piece, more);
         }
         self.piece_of.insert(value, piece);
@@ -302,9 +301,9 @@ impl<'a> Assignment<'a> {
     fn piece_at(&mut self, value: ValueId, position: u32) -> Option<u32> {
         let piece = self.piece(value)?;
         let read = 2 * position + 1;
-        let part = |part: &Range| part.start <= read && read <= part.end;
-        let part = self.parts[&value].iter().position(part).unwrap_or(0);
-        Some(piece + part as u32)
+        let holds = |range: &Range| range.start <= read && read <= range.end;
+        let number = self.ranges[&value].iter().position(holds).unwrap_or(0);
+        Some(piece + number as u32)
     }
 
     /// Makes pieces of everything and notes what is wanted where.

@@ -24,18 +24,14 @@ pub struct Range {
 /// After everything.
 pub const FOREVER: u32 = u32::MAX;
 
-/// The range of each value that the plan mentions.
-pub fn ranges(plan: &Plan) -> FxHashMap<ValueId, Range> {
-    let known = Walk::through(plan).known.into_iter();
-    known.map(|(value, known)| (value, known.range)).collect()
-}
+/// When a value is alive: one range, or a part up to a conditional and one for each branch that reads the value last.
+pub type Ranges = SmallVec<[Range; 1]>;
 
-/// The range of each value, in parts if it is read in branches last.
-pub fn parts(plan: &Plan) -> FxHashMap<ValueId, SmallVec<[Range; 1]>> {
+/// The ranges of each value that the plan mentions.
+pub fn ranges(plan: &Plan) -> FxHashMap<ValueId, Ranges> {
     let walk = Walk::through(plan);
-    let forks = &walk.forks;
     let known = walk.known.iter();
-    known.map(|(&value, known)| (value, known.parts(forks))).collect()
+    known.map(|(&value, known)| (value, known.ranges(&walk.forks))).collect()
 }
 
 struct Walk<'a> {
@@ -54,6 +50,7 @@ struct Fork {
 }
 
 struct Known {
+    /// From first to last.
     range: Range,
     /// When it is read.
     reads: SmallVec<[u32; 2]>,
@@ -62,8 +59,8 @@ struct Known {
 }
 
 impl Known {
-    fn parts(&self, forks: &[Fork]) -> SmallVec<[Range; 1]> {
-        let mut parts: SmallVec<[Range; 1]> = smallvec![self.range];
+    fn ranges(&self, forks: &[Fork]) -> Ranges {
+        let mut parts: Ranges = smallvec![self.range];
         let first = forks.partition_point(|fork| 2 * fork.head < self.range.start);
         for fork in forks[first..].iter().take_while(|fork| 2 * fork.head + 1 < self.range.end) {
             let Some(&last) = fork.ends.last() else { continue };

@@ -212,30 +212,7 @@ fn branches_have_the_memory_of_what_they_read() {
         double { p = (s32[], f32[64], f32[64]) parameter(0)
           a = f32[64] get-tuple-element(p), index=1
           ROOT t = (f32[64], f32[64]) tuple(a, a) }
-        body { s = (s32[], f32[64], f32[64]) parameter(0)
-          i = s32[] get-tuple-element(s), index=0
-          a = f32[64] get-tuple-element(s), index=1
-          one = s32[] constant(1)
-          j = s32[] add(i, one)
-          five = s32[] constant(5)
-          r = s32[] remainder(i, five)
-          t = (f32[64], f32[64]) conditional(r, s, s, s, s), branch_computations={put, exchange, choose, double}
-          c = f32[64] get-tuple-element(t), index=0
-          d = f32[64] get-tuple-element(t), index=1
-          ROOT next = (s32[], f32[64], f32[64]) tuple(j, c, d) }
-        bodyafter { s = (s32[], f32[64], f32[64]) parameter(0)
-          i = s32[] get-tuple-element(s), index=0
-          a = f32[64] get-tuple-element(s), index=1
-          one = s32[] constant(1)
-          j = s32[] add(i, one)
-          four = s32[] constant(4)
-          r = s32[] remainder(i, four)
-          t = (f32[64], f32[64]) conditional(r, s, s, s, s), branch_computations={put, exchange, choose, double}
-          c = f32[64] get-tuple-element(t), index=0
-          d = f32[64] get-tuple-element(t), index=1
-          e = f32[64] subtract(c, a)
-          f = f32[64] maximum(d, e)
-          ROOT next = (s32[], f32[64], f32[64]) tuple(j, c, f) }
+        BODIES
         condition { s = (s32[], f32[64], f32[64]) parameter(0)
           i = s32[] get-tuple-element(s), index=0
           n = s32[] constant(23)
@@ -250,6 +227,27 @@ fn branches_have_the_memory_of_what_they_read() {
           once = (f32[64], f32[64]) conditional(zero, s, s, s), branch_computations={put, exchange, choose}
           ROOT r = ((s32[], f32[64], f32[64]), (s32[], f32[64], f32[64]), (f32[64], f32[64])) tuple(v, w, once)
         }";
+    // One that hands on what its branches give, and one that reads what the branches read after them.
+    let body = |name: &str, divisor: usize, after: &str, last: &str| {
+        format!(
+            "{name} {{ s = (s32[], f32[64], f32[64]) parameter(0)
+               i = s32[] get-tuple-element(s), index=0
+               a = f32[64] get-tuple-element(s), index=1
+               one = s32[] constant(1)
+               j = s32[] add(i, one)
+               n = s32[] constant({divisor})
+               r = s32[] remainder(i, n)
+               t = (f32[64], f32[64]) conditional(r, s, s, s, s), branch_computations={{put, exchange, choose, double}}
+               c = f32[64] get-tuple-element(t), index=0
+               d = f32[64] get-tuple-element(t), index=1
+               {after}
+               ROOT next = (s32[], f32[64], f32[64]) tuple(j, c, {last}) }}"
+        )
+    };
+    let after = "e = f32[64] subtract(c, a)
+               f = f32[64] maximum(d, e)";
+    let bodies = [body("body", 5, "", "d"), body("bodyafter", 4, after, "f")].join("\n");
     let numbers: Vec<String> = (0..64).map(|i| format!("{}", (i * 7 % 11) as f32 / 8.0)).collect();
-    check(text, &[&format!("f32[64]{{0}} {{{}}}", numbers.join(", "))]);
+    let input = format!("f32[64]{{0}} {{{}}}", numbers.join(", "));
+    check(&text.replace("BODIES", &bodies), &[&input]);
 }

@@ -6,6 +6,7 @@
 //! to a few, shapes stay small, so that a module runs in a moment. [`Size::LARGE`] has arrays of many vectors.
 
 mod control;
+mod indexed;
 mod random;
 mod steps;
 

@@ -2,13 +2,14 @@
 
 use rxla_hlo::op::{
     BitcastConvert, Clamp, Compare, ComparisonDirection, Concatenate, Convert, Convolution,
-    ConvolutionDimensions, Dot, DynamicSlice, DynamicUpdateSlice, Gather, GroupCount, Iota,
-    Largest, OptimizationBarrier, Pad, PaddingDimension, RandomAlgorithm, Reduce, ReducePrecision,
-    ReduceWindow, Reshape, Reverse, RngBitGenerator, Scatter, Select, SelectAndScatter, Slice,
-    SliceDimension, Sort, TopK, Transpose, Window, WindowDimension,
+    ConvolutionDimensions, Dot, GroupCount, Iota, Largest, OptimizationBarrier, Pad,
+    PaddingDimension, RandomAlgorithm, Reduce, ReducePrecision, ReduceWindow, Reshape, Reverse,
+    RngBitGenerator, Select, SelectAndScatter, Slice, SliceDimension, Sort, TopK, Transpose,
+    Window, WindowDimension,
 };
 use rxla_hlo::{ArrayShape, BinaryKind, Dims, ElementType, InstructionId, Op, Shape, UnaryKind};
 
+use super::indexed::{dynamic_slice, dynamic_update_slice, gather, scatter};
 use super::{Generator, Scope};
 
 type Step = fn(&mut Generator, &mut Scope) -> Option<InstructionId>;
@@ -101,7 +102,7 @@ const MATHS: &[UnaryKind] = &[
     UnaryKind::Log1p,
 ];
 
-const REDUCERS: &[BinaryKind] = &[
+pub(super) const REDUCERS: &[BinaryKind] = &[
     BinaryKind::Add,
     BinaryKind::Add,
     BinaryKind::Maximum,
@@ -459,121 +460,6 @@ enum Role {
     Contracting,
 }
 
-fn dynamic_slice(g: &mut Generator, scope: &mut Scope) -> Option<InstructionId> {
-    let x = g.any_where(scope, |shape| shape.rank() > 0)?;
-    let dims = g.shape_of(x).dims;
-    let dynamic_slice_sizes = dims.iter().map(|&size| g.random.between(0, size + 1)).collect();
-    let mut operands = vec![x];
-    operands.extend(g.starts(scope, dims.len())?);
-    g.add(scope, DynamicSlice { dynamic_slice_sizes }, &operands)
-}
-
-fn dynamic_update_slice(g: &mut Generator, scope: &mut Scope) -> Option<InstructionId> {
-    let x = g.any_where(scope, |shape| shape.rank() > 0)?;
-    let mut shape = g.shape_of(x);
-    let rank = shape.rank();
-    for size in &mut shape.dims {
-        *size = g.random.between(0, *size + 1);
-    }
-    let update = g.of_shape_or_constant(scope, &shape)?;
-    let mut operands = vec![x, update];
-    operands.extend(g.starts(scope, rank)?);
-    g.add(scope, DynamicUpdateSlice {}, &operands)
-}
-
-/// Rows of a matrix or elements of a vector by number.
-fn gather(g: &mut Generator, scope: &mut Scope) -> Option<InstructionId> {
-    let x = g.any_where(scope, |shape| shape.rank() > 0 && shape.dims[0] > 0)?;
-    let shape = g.shape_of(x);
-    let count = g.random.between(1, 4);
-    let indices = g.of_shape_or_constant(scope, &ArrayShape::new(ElementType::S32, [count]))?;
-    let mut slice_sizes = shape.dims.clone();
-    slice_sizes[0] = 1;
-    let op = Gather {
-        offset_dims: (1..shape.rank() as i64).collect(),
-        collapsed_slice_dims: [0].into_iter().collect(),
-        start_index_map: [0].into_iter().collect(),
-        index_vector_dim: 1,
-        slice_sizes,
-        ..Gather::default()
-    };
-    g.add(scope, Box::new(op), &[x, indices])
-}
-
-/// Rows added at numbers, or updates that are wanted or not.
-fn scatter(g: &mut Generator, scope: &mut Scope) -> Option<InstructionId> {
-    if g.random.once_in(2) {
-        return updated_rows(g, scope);
-    }
-    let x = g.any_where(scope, |shape| shape.rank() > 0)?;
-    let shape = g.shape_of(x);
-    let count = g.random.between(1, 4);
-    let indices = g.of_shape_or_constant(scope, &ArrayShape::new(ElementType::S32, [count]))?;
-    let mut updates = shape.clone();
-    updates.dims[0] = count;
-    let updates = g.of_shape_or_constant(scope, &updates)?;
-    let kind = g.random.pick(REDUCERS);
-    let to_apply = g.module.add_scalar_computation(kind, shape.element_type).ok()?;
-    let op = Scatter {
-        update_window_dims: (1..shape.rank() as i64).collect(),
-        inserted_window_dims: [0].into_iter().collect(),
-        scatter_dims_to_operand_dims: [0].into_iter().collect(),
-        index_vector_dim: 1,
-        to_apply,
-        ..Scatter::default()
-    };
-    g.add(scope, Box::new(op), &[x, indices, updates])
-}
-
-/// Something in each row that is updated, once or twice, or not at all in rows of which it is not wanted, as loops under
-/// `vmap` have it.
-fn updated_rows(g: &mut Generator, scope: &mut Scope) -> Option<InstructionId> {
-    let x = g.any_where(scope, |shape| shape.rank() > 1 && shape.dims[1] > 1)?;
-    let shape = g.shape_of(x);
-    let along: Dims = if g.random.once_in(3) { Dims::new() } else { [0].into_iter().collect() };
-    let sizes: Dims = along.iter().map(|_| shape.dims[0]).collect();
-    let choice = g.of_shape_or_constant(scope, &ArrayShape::new(ElementType::Pred, sizes))?;
-    let all = Shape::array(ElementType::Pred, shape.dims.clone());
-    let choice = g.add_shaped(scope, Op::broadcast(along), all, &[choice])?;
-    let mut updated = updated_row(g, scope, x)?;
-    // What calls is there from here on.
-    if g.random.once_in(2) {
-        updated = updated_row(g, scope, updated).unwrap_or(updated);
-    }
-    let sides = if g.random.once_in(2) { [updated, x] } else { [x, updated] };
-    g.add(scope, Select {}, &[choice, sides[0], sides[1]]).or(Some(updated))
-}
-
-/// One element of each row updated, at the same place or not.
-fn updated_row(g: &mut Generator, scope: &mut Scope, x: InstructionId) -> Option<InstructionId> {
-    let shape = g.shape_of(x);
-    let mut part = shape.clone();
-    part.dims[1] = 1;
-    if g.random.once_in(3) {
-        let part = g.of_shape_or_constant(scope, &part)?;
-        let mut operands = vec![x, part];
-        operands.extend(g.starts(scope, shape.rank())?);
-        return g.add(scope, DynamicUpdateSlice {}, &operands);
-    }
-    part.dims.remove(1);
-    let part = g.of_shape_or_constant(scope, &part)?;
-    let indices = ArrayShape::new(ElementType::S32, [shape.dims[0], 1]);
-    let indices = g.of_shape_or_constant(scope, &indices)?;
-    let kind = g.random.pick(REDUCERS);
-    let to_apply = g.module.add_scalar_computation(kind, shape.element_type).ok()?;
-    let op = Scatter {
-        update_window_dims: (1..shape.rank() as i64 - 1).collect(),
-        inserted_window_dims: [1].into_iter().collect(),
-        scatter_dims_to_operand_dims: [1].into_iter().collect(),
-        input_batching_dims: [0].into_iter().collect(),
-        scatter_indices_batching_dims: [0].into_iter().collect(),
-        index_vector_dim: 1,
-        to_apply,
-        ..Scatter::default()
-    };
-    g.add(scope, Box::new(op), &[x, indices, part])
-}
-
 fn sort(g: &mut Generator, scope: &mut Scope) -> Option<InstructionId> {
     let x = g.any_where(scope, |shape| shape.rank() > 0 && !shape.element_type.is_complex())?;
     let shape = g.shape_of(x);
@@ -692,7 +578,7 @@ impl Generator {
     }
 
     /// A value of this shape: one that is there, or a constant of different elements.
-    fn of_shape_or_constant(
+    pub(super) fn of_shape_or_constant(
         &mut self,
         scope: &mut Scope,
         shape: &ArrayShape,
@@ -702,19 +588,5 @@ impl Generator {
         }
         let value = self.random.value(&Shape::Array(shape.clone())).ok()?;
         Some(self.module.add_constant(scope.computation, value))
-    }
-
-    /// Places that slices start at, not all of them inside.
-    fn starts(&mut self, scope: &mut Scope, count: usize) -> Option<Vec<InstructionId>> {
-        let scalar = ArrayShape::scalar(ElementType::S32);
-        (0..count)
-            .map(|_| {
-                if self.random.once_in(3) {
-                    return self.of_shape(scope, &scalar);
-                }
-                let start = self.random.between(-1, 4) as f64;
-                Some(self.module.add_scalar(scope.computation, ElementType::S32, start))
-            })
-            .collect()
     }
 }

@@ -94,6 +94,7 @@ impl Rows {
                 }
                 (_, Some(component)) => {
                     let counted = counted(m, indices, op.index_vector_dim, component)
+                        .map(|along| without(along, op.index_vector_dim))
                         .filter(|&source| counts[source] == size && !sources.contains(&source));
                     if counted.is_none() && chosen.replace((dimension, component)).is_some() {
                         return None;
@@ -121,13 +122,13 @@ fn without(dimension: i64, vector: i64) -> usize {
     (dimension - i64::from(dimension > vector)) as usize
 }
 
-/// The dimension along which a component of indices counts from 0, as one without their vectors.
+/// The dimension along which a component of indices counts from 0, if that is not the one of their vectors.
 pub(super) fn counted(
     m: &Module,
     indices: InstructionId,
     vector: i64,
     component: usize,
-) -> Option<usize> {
+) -> Option<i64> {
     let mut part = indices;
     if let Op::Concatenate(op) = &m[indices].op {
         let parts = m[indices].operands();
@@ -139,7 +140,7 @@ pub(super) fn counted(
         return None;
     }
     let dimension = counting_dimension(m, part)?;
-    (dimension != vector).then(|| without(dimension, vector))
+    (dimension != vector).then_some(dimension)
 }
 
 /// The dimension along which the elements of an array are 0, 1, ….

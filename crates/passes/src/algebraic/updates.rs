@@ -24,8 +24,8 @@ fn select_of_updates(m: &mut Module, i: InstructionId) -> Option<InstructionId> 
         (chain(m, i, a, (&choice, true)), chain(m, i, b, (&choice, false)));
     updates.extend(more);
     (base == other && !updates.is_empty()).then_some(())?;
-    // Elements of a few numbers that have their places are chosen along with them: whoever looks for rows that stay
-    // as they are sees it there.
+    // Rows of a few numbers, of which one has its place: the choice stays where it is, since that is how loops are
+    // known whose rows stay as they are (`tiling/ending.rs`).
     let is_fixed = |update: &Update| update.is_fixed(m) && !choice.dimensions.is_empty();
     (!updates.iter().any(is_fixed)).then_some(())?;
     let updated: i64 = updates.iter().map(|update| view::elements(m, update.values(m))).sum();
@@ -98,7 +98,6 @@ fn dimensions(m: &Module, update: InstructionId, choice: &Choice) -> Option<Dims
 fn of_indices(m: &Module, op: &Scatter, indices: InstructionId, choice: &Choice) -> Option<Dims> {
     let array = view::static_array(m, indices)?;
     nowhere(array.element_type)?;
-    let vector = op.index_vector_dim;
     let along = |dimension: &i64| {
         let own = |among: &[i64]| among.iter().position(|other| other == dimension);
         if let Some(batch) = own(&op.input_batching_dims) {
@@ -106,8 +105,7 @@ fn of_indices(m: &Module, op: &Scatter, indices: InstructionId, choice: &Choice)
         }
         own(&op.inserted_window_dims)?;
         let component = own(&op.scatter_dims_to_operand_dims)?;
-        let places = counted(m, indices, vector, component)? as i64;
-        Some(places + i64::from(places >= vector))
+        counted(m, indices, op.index_vector_dim, component)
     };
     let dimensions = choice.dimensions.iter().map(along).collect::<Option<Dims>>()?;
     let sizes = view::dims(m, choice.condition)?.iter();
