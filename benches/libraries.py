@@ -5,7 +5,7 @@
     python benches/libraries.py --python ~/libraries/bin/python  # whose packages are not those of this Python
     python benches/libraries.py --write docs/performance-avx2.md
 
-What nobody here wrote shows what nobody here thought of. The programs stand in `programs_of_libraries.py`, with the
+What nobody here wrote shows what nobody here thought of. The programs stand in `programs`, with the
 libraries that each needs; all come from PyPI, and programs of one that is not installed are left out. Each program runs
 in a process of its own for each platform, of which rxla is one as JAX's platform `cpu`. Times are of the first call,
 which traces and compiles, and of the fastest of those after it: processes run one after the other, so small differences
